@@ -35,6 +35,7 @@ from evo_libra.problem.needs import FAULTS, NPU_PRICE, WATTS
 PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
     "order file": "evo_libra.network.orders.choices.OrderChoices",
+    "fabric file": "evo_libra.problem.file.switch_fabric_spec.SwitchFabricChoices",
     "experiment file": "evo_libra.experiment.file.schema.ExperimentSpec",
     "catalogue of prices": "evo_libra.network.catalog.technologies.CatalogSpec",
     "catalogue of parts": "evo_libra.network.catalog.parts_spec.PartsSpec",
@@ -83,6 +84,7 @@ ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"^```\{generated\} (\w+) ?(.*)\n```$", re.MULTILINE)
 
 
+@cache
 def expanded(text: str) -> str:
     """Return a page with every block ``{generated} NAME ARGUMENTS`` replaced by what it asks for."""
     return _BLOCK.sub(lambda match: GENERATORS[match[1]](*match[2].split()).strip(), text)

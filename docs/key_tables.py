@@ -11,7 +11,9 @@ from layout import either, table
 
 Schema = Mapping[str, Any]
 _UNITS = (
-    ("usd_per_GBps", "USD per GB/s"), ("usd_per_kWh", "USD per kWh"), ("pJ_per_bit", "pJ per bit"), ("GBps", "GB/s"),
+    ("usd_per_GBps", "USD per GB/s"), ("usd_per_kWh", "USD per kWh"), ("pJ_per_bit", "pJ per bit"),
+    ("usd_per_Gbps", "USD per Gb/s"), ("usd_per_Tbps", "USD per Tb/s"), ("GBps", "GB/s"), ("Gbps", "Gb/s"),
+    ("Tbps", "Tb/s"),
     ("TFLOPS", "TFLOP/s"), ("kWh", "kWh"), ("usd", "USD"), ("ns", "ns"), ("ms", "ms"), ("kW", "kW"), ("W", "W"),
     ("m", "m"), ("s", "s"),
 )  # fmt: skip

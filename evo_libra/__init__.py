@@ -30,6 +30,11 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    """Return the public names, which completion lists."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
     if name not in _HOMES:
         raise AttributeError(f"module 'evo_libra' has no attribute '{name}'")

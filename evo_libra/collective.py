@@ -30,13 +30,18 @@ class Collective(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SizedCollective:
-    """A collective and its bytes: the whole message, for an all-gather the shard."""
+    """A collective and its bytes: the whole message, for an all-gather the shard.
+
+    One that a user's own algorithm runs has its name.
+    """
 
     collective: Collective
     size: int
+    algorithm: str = ""
 
     def __str__(self) -> str:
-        return f"{self.collective.value} of {self.size} bytes"
+        own = f" by {self.algorithm}" if self.algorithm else ""
+        return f"{self.collective.value} of {self.size} bytes{own}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,20 @@ class Dispatch:
     """
 
     experts_per_token: int
+
+
+@dataclass(frozen=True, slots=True)
+class BeyondBytes:
+    """Seconds of operations beyond their bytes, in groups whose outermost links are of a kind; of others it is 0.
+
+    Attributes
+    ----------
+    link : kind of links, of a scale-up domain or between servers.
+    doubling : whether they count for each doubling of the servers of the group.
+    """
+
+    link: str
+    doubling: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +110,20 @@ class SizedByPlan:
     operation: Collective | NextStage
     size: FloatArray
     sent: BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class BytesAlone:
+    """Bytes of a pattern over the bandwidth, whatever the time model, as a measured time counts besides."""
+
+    pattern: Pattern | NextStage | Dispatch | PushPull | Streamed
+
+
+@dataclass(frozen=True)
+class WithoutLatency:
+    """Operations whose latencies are no part of their time, as a measured one counts besides."""
+
+    load: SizedCollective | SizedByPlan | NextStage
 
 
 class Pattern(Enum):

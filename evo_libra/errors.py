@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -195,6 +196,11 @@ def explained(folder: Path) -> Iterator[None]:
         if error.errno in _NO_RIGHT:
             raise StorageError(f"{folder} cannot be written: {(error.strerror or '').lower()}") from error
         raise
+
+
+def ignore_numeric_warnings() -> None:
+    """Let NumPy say nothing of infinity and NaN: designs that have them are counted and told; ``-W`` shows warnings."""
+    warnings.simplefilter("ignore", RuntimeWarning, append=True)
 
 
 def machine_fault(error: BaseException) -> MachineError | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 _UNITS = (
     ("ns", 1e-6, 1e-3), ("us", 1e-3, 1.0), ("ms", 1.0, 1e4), ("s", 1e3, 6e5), ("min", 6e4, 3.6e7),
@@ -52,6 +53,18 @@ def money_text(usd: float, digits: int = 4) -> str:
     name, size = money_unit(usd)
     amount = usd / size
     return f"{amount:,.0f} {name}" if abs(amount) >= 10**digits else f"{amount:.{digits}g} {name}"
+
+
+def reading_unit(column: str, values: Sequence[float]) -> tuple[str, float]:
+    """Return the unit in which a column of times or amounts reads best, and its size; of others, no unit and 1.
+
+    >>> reading_unit("time_ms", [900.0, 12_000.0]), reading_unit("npus", [8.0])
+    (('s', 1000.0), ('', 1.0))
+    """
+    middle = sorted(values)[len(values) // 2] if values else 0.0
+    if column.endswith("_ms"):
+        return time_unit(middle)
+    return money_unit(middle) if column.endswith("_usd") else ("", 1.0)
 
 
 def number(value: float) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from command_line import no_arguments
 from common import markdown
 
 from evo_libra import Problem, load_problem, search
@@ -93,4 +94,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     main()

@@ -104,6 +104,6 @@ def _of(one: Cell) -> list[str]:
 
 
 if __name__ == "__main__":
-    everything = [cell(best) for best in best_or_exit("comet")]
+    everything = [cell(best) for best in best_or_exit("comet", __doc__)]
     print(extremes(everything))
     draw(everything)

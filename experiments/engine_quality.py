@@ -8,7 +8,6 @@ lists what to run.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import parser_of
 from common import markdown
 from designs import design_file, design_names
 from pymoo.problems import get_problem
@@ -29,6 +29,7 @@ from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.file.registry import load_problem, packaged_folder
 from evo_libra.problem.file.spec import asks_for_order
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
+from evo_libra.problem.question import FABRIC
 from evo_libra.searching.generations import search, settle
 from evo_libra.searching.registry import AUTO, ENGINES
 
@@ -147,7 +148,8 @@ OF_PAPERS = (
 def searched() -> tuple[str, ...]:
     """Return the names of the problems of the package and the studies that ask for a design: orders are listed."""
     files = packaged_folder().glob("*.yaml")
-    asked = [path.stem for path in files if not asks_for_order(read_source(path).data)]
+    data = {path.stem: read_source(path).data for path in files}
+    asked = [name for name, one in data.items() if not asks_for_order(one) and one.get("question") != FABRIC]
     return tuple(sorted({*asked, *design_names()} - {*OF_PAPERS}))
 
 
@@ -278,7 +280,7 @@ def report(runs: Sequence[Run], write: Callable[[str], None] = print) -> None:
 
 def main() -> None:
     """Do what is missing and print the table."""
-    words = argparse.ArgumentParser(description=__doc__)
+    words = parser_of(__doc__)
     words.add_argument("folder", nargs="?", type=Path, default=Path("results/engine_quality"))
     words.add_argument("--problems", nargs="+", default=[*searched(), *TESTS])
     words.add_argument("--engines", nargs="+", default=[DEFAULT, *ALGORITHMS])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from command_line import no_arguments
 from common import markdown
 
 from evo_libra.arrays import GIGA
@@ -63,6 +64,7 @@ def failures() -> list[Row]:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     print(markdown(("fabric", "switches", "copper", "fibre", "modules", "mean path"), counted()))
     print()
     print(markdown(("fabric", "paths", "forwarding", "data [GB/s]", "pipeline [GB/s]", "experts [GB/s]"), rates()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from command_line import no_arguments
 from common import bars, markdown, picture
 
 from evo_libra.validation.fred import GROUPS, NETWORKS, alone, effective, saved
@@ -32,6 +33,7 @@ def _bandwidth(value: float | None) -> str:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     print(
         markdown(
             ("group", "network", "published", "alone", "all at a time"),

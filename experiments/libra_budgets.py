@@ -106,6 +106,6 @@ def draw(found: Sequence[Gains]) -> None:
 
 
 if __name__ == "__main__":
-    everything = every_gain(best_or_exit("libra_budgets"))
+    everything = every_gain(best_or_exit("libra_budgets", __doc__))
     print(table(everything))
     draw(everything)

@@ -81,6 +81,6 @@ def draw(found: Sequence[Network]) -> None:
 
 
 if __name__ == "__main__":
-    everything = every_network(best_or_exit("libra_group"))
+    everything = every_network(best_or_exit("libra_group", __doc__))
     print(table(everything))
     draw(everything)

@@ -82,6 +82,6 @@ def draw(found: Sequence[Outcome]) -> None:
 
 
 if __name__ == "__main__":
-    everything = [outcome(one) for one in best_or_exit("link_price")]
+    everything = [outcome(one) for one in best_or_exit("link_price", __doc__)]
     print(table(everything))
     draw(everything)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from command_line import no_arguments
 from common import markdown, picture
 
 from evo_libra import Front, load_problem, search
@@ -78,6 +79,7 @@ def draw(both: dict[str, Front]) -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     head = ("tp", "dp", "GB", "fits 80 GB", "step [s]", "gain", "gain, serial", "gain, serial, 250 GB/s")
     print(markdown(head, points()))
     print()

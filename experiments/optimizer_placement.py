@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from command_line import no_arguments
 from common import markdown, picture
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -135,6 +136,7 @@ def draw() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     head = ("GPUs", "optimizer", "token/s/GPU", "system [kUSD]", "token/s/kUSD", "what binds")
     print(markdown(head, list(by_size())))
     print()

@@ -116,6 +116,6 @@ def draw(found: Sequence[Split]) -> None:
 
 
 if __name__ == "__main__":
-    everything = every_split(best_or_exit("parallelism_sweep"))
+    everything = every_split(best_or_exit("parallelism_sweep", __doc__))
     print(table(everything))
     draw(everything)

@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
+from command_line import no_arguments
 from common import markdown, picture
 from effects_off import load
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -259,6 +260,7 @@ def draw(found: Sequence[Found]) -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     with ProcessPoolExecutor() as workers:
         everything = list(workers.map(study, CASES))
         both = [one for some in workers.map(encodings, NAMES) for one in some]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from command_line import no_arguments
 from common import GROUP, LIBRA_RATE, MODELS, markdown, picture
 from matplotlib.ticker import NullFormatter
 
@@ -140,6 +141,7 @@ def draw(found: list[Comparison]) -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     everything = comparisons()
     head = ("net", "model", "objective", "published [GB/s]", "ours [GB/s]", "difference", "published is worse by")
     rows = [

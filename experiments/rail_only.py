@@ -7,6 +7,7 @@ fitted to the published end points, and with the prices that the catalogue has s
 
 from __future__ import annotations
 
+from command_line import no_arguments
 from common import bars, markdown, picture
 
 from evo_libra.validation.rail_only import (
@@ -39,6 +40,7 @@ def draw(found: list[Saving]) -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     rows = savings()
     print(
         markdown(

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import numpy as np
+from command_line import no_arguments
 from common import markdown, picture
 from effects_off import load_direct, variants
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -247,6 +248,7 @@ def draw(studies: Sequence[Study]) -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     with TemporaryDirectory() as where, ProcessPoolExecutor() as workers:
         everything = list(workers.map(partial(study, folder=Path(where)), NAMES))
     print(offers(everything), summary(everything), effects(everything), sep="\n\n")

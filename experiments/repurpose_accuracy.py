@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import no_arguments
 from common import markdown
 from repurpose_weights import LEVELS, train
 
@@ -112,6 +113,7 @@ def _saved(bytes_: float | None, others: float) -> str:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     found = list(rows())
     names = ("all sent [B]", "sparse", "direct", f"best of {SEEDS} random", "distilled", "moved", "moved, slack 50 %")
     head = ("network", "error rate [%]", *names, "saved [%]", "with slack")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
+from command_line import no_arguments
 from common import markdown, picture
 
 from evo_libra import load_problem, search
@@ -104,4 +105,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     main()

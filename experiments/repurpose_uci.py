@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from command_line import no_arguments
 
 FILE = Path(__file__).parent / "networks" / "uci_digits.npz"
 TRAINED = 1297
@@ -38,4 +39,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     main()

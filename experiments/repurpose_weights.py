@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import no_arguments
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.plugins.repurpose.perceptron import Labelled, Layer, Perceptron
@@ -94,6 +95,7 @@ def _slopes(
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     generator = np.random.Generator(np.random.PCG64(0))
     seen, right = digits(generator, 6000)
     held_out, answers = digits(generator, 1000)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 
+from command_line import no_arguments
 from common import bars, markdown, picture
 
 from evo_libra.network.transport import TRANSPORTS
@@ -68,6 +69,7 @@ def draw(found: dict[str, dict[str, dict[str, float]]]) -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     figures = {str(size): factors(size * 1e6) for size in SIZES_MB}
     data = {"step_s": STEP, "factors_by_MB": figures, "communication_ms": communication()}
     (DATA / "roce_fluid.json").write_text(json.dumps(data, indent=1) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import parser_of
 
 from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.errors import InputError
@@ -127,14 +127,11 @@ def _check(experiment: str, batch: BatchRecord | None, runs: Sequence[RunRecord]
 _AGAIN = {"stale": "rerun-stale", "failed": "retry-failed"}
 
 
-def results_folder() -> Path:
-    """Return the folder of results that the command line names, ``results`` when it names none."""
-    return Path(sys.argv[1] if len(sys.argv) > 1 else "results")
-
-
-def best_or_exit(experiment: str) -> list[Best]:
+def best_or_exit(experiment: str, description: str | None) -> list[Best]:
     """Return `best_of` the folder of results that the command line names; end with the sentence where that fails."""
+    parser = parser_of(description)
+    parser.add_argument("results", nargs="?", type=Path, default=Path("results"), help="folder of results (results)")
     try:
-        return best_of(experiment, results_folder())
+        return best_of(experiment, parser.parse_args().results)
     except InputError as error:
         raise SystemExit(str(error)) from None

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from command_line import no_arguments
 from common import markdown, picture
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from evo_libra.arrays import GIGA
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.validation.training import cluster_of
+from evo_libra.validation.serving import network_of
 from evo_libra.workload.models.decoder import decoder
-from evo_libra.workload.plans.placement import per_byte
 from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.serving.phases import phases_of
 from evo_libra.workload.serving.serving_setup import ServingSetup
@@ -55,7 +55,7 @@ def token(case: Case, bandwidth: float) -> dict[str, float]:
     """Return the milliseconds of the parts of a decoding step with a memory of a bandwidth in GB/s."""
     npu = replace(accelerator("h100-80gb"), memory_bandwidth=bandwidth * GIGA)
     setup, plan = ServingSetup(decoder(case.model), npu, 1000, 500), one_plan(tp=case.tp, micro_batch=case.users)
-    found = phases_of(setup, plan).decode.split(per_byte(*cluster_of(npu, case.tp), plan))
+    found = phases_of(setup, plan).decode.split(network_of(npu, case.tp, plan))
     return {part: 1e3 * float(np.ravel(seconds)[0]) for part, seconds in found.items() if seconds.any()}
 
 
@@ -80,7 +80,7 @@ def rows() -> list[Sequence[str]]:
         for name, bandwidth in MEMORIES.items():
             parts = token(case, bandwidth)
             whole = sum(parts.values())
-            software = parts["overhead"] / whole
+            software = (parts["overhead"] + parts.get("tensor", 0.0)) / whole
             found.append(
                 [case.name, name, f"{bandwidth:.0f}", f"{whole:.2f}", f"{first / whole:.2f}", f"{100 * software:.0f}"]
             )
@@ -107,6 +107,7 @@ def draw() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     head = ("case", "memory", "GB/s", "token [ms]", "over HBM2e", "software [%]")
     print(markdown(head, rows()))
     print()

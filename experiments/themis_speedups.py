@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from command_line import no_arguments
 from common import bars, markdown, picture
 from matplotlib.axes import Axes
 
@@ -185,5 +186,6 @@ def marked(axes: Axes, labels: list[str], series: list[tuple[str, list[float]]],
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     print(trained(), means(), compared(), summary(), explained(), sep="\n\n")
     draw()

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A busy machine is no failure.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+from evo_libra.named_code import own_trust
+
+# A busy machine is no failure. A run of minutes tries fewer examples of each property than `.ci/run`; see `effort`.
+EXAMPLES = 100 if "EVO_LIBRA_THOROUGH" in os.environ else 40
+settings.register_profile("suite", max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 # The commands that tests start take each other's compiled modules, whatever the shell says of its own.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A shell without job control starts what runs in the background deaf to Ctrl-C, which tests send to commands.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+FIRST = ("tests/problem/test_mutations.py", "tests/end_to_end/", "tests/problem/", "tests/ui/", "tests/searching/")
+"""Files and folders whose tests take longest, so that none of them is what the others wait for in the end."""
+
+
+@pytest.fixture(name="own_trust")
+def _own_trust() -> Iterator[None]:
+    """Give a test a trust in names of code of its own, as each command has it."""
+    with own_trust():
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,15 +37,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the tests in a random order, if one is asked for; those of a file stay together, as they share fixtures."""
+    """Put files that take long first, or all in a random order; tests of a file stay together for their fixtures."""
     seed = config.getoption("--shuffle")
-    if seed is not None:
+    if seed is None:
+        items.sort(key=lambda item: next((turn for turn, part in enumerate(FIRST) if part in item.nodeid), len(FIRST)))
+    else:
         random = Random(seed)  # noqa: S311 - no secret
         turn = {path: random.random() for path in sorted({item.path for item in items})}
         random.shuffle(items)
         items.sort(key=lambda item: turn[item.path])
 
 
-def pytest_xdist_auto_num_workers() -> int | None:
-    """Start a process more than there are cores: tests of batches and screens wait for much of their time."""
-    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Start a process more than there are cores for the slow tests, of which batches and screens wait much.
+
+    Each process reads all test files, which the others need not wait for.
+    """
+    stated = "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or "not slow" in config.option.markexpr
+    return None if stated else (os.cpu_count() or 1) + 1

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import evo_libra
 
 PACKAGE = Path(evo_libra.__file__).parent
@@ -24,6 +26,7 @@ def positional_calls(source: str) -> Iterator[str]:
             yield f"{node.lineno}: {ast.unparse(node.func)} has {len(node.args)}"
 
 
+@pytest.mark.slow
 def test_no_call_has_more_than_five_positional_arguments() -> None:
     places = [
         f"{path.relative_to(PACKAGE.parent)}:{place}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from evo_libra import load_problem
 from evo_libra.explain.system_views import SystemRow, system_rows
 from evo_libra.problem.problem import Problem
@@ -17,6 +19,7 @@ def test_no_page_says_that_problem_files_do_not_train() -> None:
     assert not [page.name for page in pages if "Problem files do not use" in " ".join(page.read_text().split())]
 
 
+@pytest.mark.slow
 def test_racks_of_gb300_take_half_the_time_of_servers_for_the_same_money() -> None:
     """Each order of servers is next to the fastest racks that cost no more."""
     said = "racks of GB300 take about half the time of servers of B300 for the same money, or less"
@@ -36,3 +39,13 @@ def _ms(row: SystemRow) -> float:
 
 def _fastest(rows: list[SystemRow], usd: float) -> float | None:
     return min((_ms(row) for row in rows if row.order_cost_usd <= usd), default=None)
+
+
+@pytest.mark.parametrize(("words", "page"), [
+    ("MFU", "train"), ("MFU", "../glossary"), ("NVL72", "order"), ("two NICs per GPU", "order"),
+    ("two NICs per GPU", "choose"), ("second rail", "choose"), ("own accelerator", "train"),
+    ("oversubscription", "order"), ("oversubscription", "../glossary"),
+])  # fmt: skip
+def test_words_of_a_buyer_are_on_the_page_that_answers_them(words: str, page: str) -> None:
+    # The search of the pages finds a page by all words of the query, in any case.
+    assert words.lower() in " ".join((DOCS / "how-to" / f"{page}.md").read_text().split()).lower()

@@ -37,6 +37,7 @@ def models_of(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from schema["$defs"].values()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, kinds in FILES.items() for kind in kinds])
 def test_every_key_of_every_file_is_listed_with_its_meaning(name: str, kind: str) -> None:
     text = page(name)
@@ -46,7 +47,15 @@ def test_every_key_of_every_file_is_listed_with_its_meaning(name: str, kind: str
             assert re.search(rf"^\| \[`{key}`\]\{{#\S+\}} \|.*\| {re.escape(meaning)} \|$", text, re.MULTILINE), key
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+SLOW = ("validation",)
+"""Pages that are made of all rows of all sources."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=[pytest.mark.slow] if path.stem in SLOW else []) for path in PAGES],
+    ids=lambda path: path.stem,
+)  # fmt: skip
 def test_anchors_are_unique_and_links_to_them_exist(path: Path) -> None:
     text = expanded(path.read_text())
     anchors = Counter(re.findall(r"\{#([^}]+)\}|^\(([^)]+)\)=$", text, re.MULTILINE))
@@ -91,6 +100,7 @@ def test_catalogues_are_those_of_the_files(name: str) -> None:
     assert [part for part, one in spec.parts.items() if f"\n| {part} | {one.kind} |" not in text] == []
 
 
+@pytest.mark.slow
 def test_every_option_of_every_command_is_listed() -> None:
     text = page("command-line")
     for name in named("commands"):

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import grimp
+import pytest
 
 ROOT = Path(__file__).parents[1]
 BY_ROOM = "Rooms import one way"
@@ -64,6 +65,7 @@ def test_what_a_string_names_is_found() -> None:
     assert list(named(tree, modules)) == ["evo_libra.ui.cli", "evo_libra.front"]
 
 
+@pytest.mark.slow
 def test_modules_named_in_strings_are_lower_ones() -> None:
     rank = rooms()
 
@@ -73,6 +75,7 @@ def test_modules_named_in_strings_are_lower_ones() -> None:
     assert [f"{own} names {other}" for own, other in hidden() if room(other) > room(own)] == []
 
 
+@pytest.mark.slow
 def test_modules_named_in_strings_close_no_circle() -> None:
     assert [pair for pair in hidden() if closes_circle(*pair)] == []
 

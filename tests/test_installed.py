@@ -41,6 +41,7 @@ def test_a_missing_package_is_one_sentence_with_its_remedy() -> None:
         require("none_1", "sys", "none_2", extra="fast", purpose="this")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain")
 def test_main_jobs_run_without_extras(tmp_path: Path) -> None:
     run(tmp_path, "search", "gpt3-4k", *SHORT)
@@ -87,6 +88,7 @@ def test_a_batch_of_several_processes_says_what_it_needs(tmp_path: Path, words: 
     assert "--workers 0" in said
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain")
 def test_a_workbook_says_what_it_needs(tmp_path: Path) -> None:
     run(tmp_path, "search", "dense-1k", *SHORT)
@@ -102,6 +104,7 @@ def test_engines_say_what_they_need(tmp_path: Path) -> None:
     assert "pymoo:agemoea needs numba: pip install 'evo-libra[fast]'" in said
 
 
+@pytest.mark.slow
 def test_the_terminal_ui_loads_without_extras() -> None:
     code = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS})); import evo_libra.ui.terminal.app"
     subprocess.run([sys.executable, "-c", code], check=True)

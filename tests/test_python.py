@@ -64,6 +64,7 @@ LARGE = ("buy-kimi-k2-8k", "buy-llama3-405b-16k", "deepseek-v3-2k", "mixed-model
 """Problems that take seconds to load."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in problem_names() if ":" not in name
 ])  # fmt: skip
@@ -86,6 +87,7 @@ def test_a_front_answers_which_one(front: Front) -> None:
     assert front.families()["designs"].sum() == len(front)
 
 
+@pytest.mark.slow
 def test_a_front_draws_itself(front: Front, tmp_path: Path) -> None:
     picture = front.plot(tmp_path / "front.png")
     assert picture.startswith(b"\x89PNG")

@@ -66,6 +66,7 @@ def test_every_bandwidth_of_a_file_is_that_of_the_simulator_and_comes_back() -> 
     assert sum(each * 1e-9 != exact for each, exact in zip(bandwidth, SIMULATED, strict=True)) > 700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", LINKS)
 def test_every_bandwidth_has_the_times_of_the_simulator(block: int) -> None:
     """An all-gather of messages of a GiB, many of which take a whole number of nanoseconds."""
@@ -91,6 +92,7 @@ def test_a_ring_of_sixteen_loses_no_nanosecond_of_its_fifteen_messages() -> None
     assert round(found) == 10 + 15 * (500 + 8_000_000 + 10) == 120_007_660
 
 
+@pytest.mark.slow
 def test_every_bandwidth_goes_into_a_file_and_comes_back() -> None:
     bandwidth = [gigabytes * 2**30 for gigabytes in GIGABYTES]
     for some in (slice(start, start + 25) for start in range(0, len(bandwidth), 25)):
@@ -100,6 +102,7 @@ def test_every_bandwidth_goes_into_a_file_and_comes_back() -> None:
         assert [link.rate[0] for link in written.links] == SIMULATED[some]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", LINKS)
 def test_a_design_becomes_links_of_these_bandwidths_and_comes_back(block: int) -> None:
     problem, fidelity = timed()
@@ -114,6 +117,7 @@ def test_a_design_becomes_links_of_these_bandwidths_and_comes_back(block: int) -
         assert read_cluster(cluster.network, cluster.system).fabric.dimensions[0].bandwidth == back[n]
 
 
+@pytest.mark.slow
 def test_bandwidths_of_any_digits_go_into_a_file_and_come_back() -> None:
     random, (problem, fidelity) = np.random.default_rng(1), timed()
     for bandwidth in random.uniform(1e9, 2e12, 100).tolist():
@@ -155,6 +159,7 @@ def test_latencies_of_a_catalogue_come_back() -> None:
         assert nanoseconds(seconds(latency)) == latency
 
 
+@pytest.mark.slow
 def test_each_conversion_is_in_one_place() -> None:
     """Of network files' GB, and of B/s, GB/s of memories and s that ASTRA-sim counts in bytes per ns and ns."""
     lines = {path.name: path.read_text().splitlines() for path in PACKAGE.rglob("*.py")}

@@ -14,6 +14,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from generated import help_of
+
+from evo_libra.ui.commands.names import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "evo_libra"
@@ -125,12 +128,90 @@ def test_no_text_has_the_word(pattern: str, instead: str) -> None:
     assert not found, f"say instead: {instead}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pattern", "instead"), NAMES.items())
 def test_no_public_name_has_the_word(pattern: str, instead: str) -> None:
     found = [one for one in _names() if re.fullmatch(pattern, one[1])]
     assert not found, f"name it instead: {instead}"
 
 
+SENTENCES: Mapping[str, str] = {
+    r", as (?:no|it|they|each|every|those|none|not|there|all|most)\b": "because, or a colon",
+    r", so that\b": "so",
+    r"\b(?:a|an) \w+ [\d.,]+ times the price of\b": "the price of both",
+    r"\b[Aa]t (?:no|its) cost (?:nothing|is)\b(?! a)": "no design of its cost",
+    r"\bnothing (?:on the front is (?:faster|cheaper)|cheaper)\b": "no design, no cheaper design",
+    r"\bno source gives (?:that|one) of\b": "NAME has no ...; give one: KEY",
+    r"\bthe price of a \w+ of the last\b|\bms of the last\b": "the price of the step up to this one",
+    r"\bwithin .{1,40} or not\b": "the budget does not limit you",
+    r"\bit must be a multiple of dp\b": "cannot share them evenly, and the nearest number",
+}
+"""Patterns of sentences that have to be read twice -> what to say instead."""
+
+
+def _messages(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the strings of a module that a program may print: all but docstrings, those of f-strings in one."""
+    tree = ast.parse(path.read_text())
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    parts |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.JoinedStr):
+            yield place, "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield place, node.value
+
+
+def _rendered() -> Iterator[tuple[str, str]]:
+    """Yield what a user sees: messages, the help of each command, and the outputs and the prose of the pages.
+
+    Tests of the pages run these commands, so that outputs there are those of the program.
+    """
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield from _messages(path)
+    for command in COMMANDS:
+        yield f"{command} --help", help_of([command])
+    for page in [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]:
+        for shown in re.findall(r"(?s)```text\n(.*?)```", page.read_text()):
+            yield str(page.relative_to(ROOT)), re.sub("[│┃]", " ", shown)
+        yield f"{page.relative_to(ROOT)}, prose", re.sub(r"(?s)```.*?```", " ", page.read_text())
+
+
+@cache
+def _shown() -> list[tuple[str, str]]:
+    return [(place, " ".join(text.split())) for place, text in _rendered()]
+
+
+@pytest.mark.slow
+def test_outputs_of_pages_and_helps_are_among_what_is_shown() -> None:
+    shown = dict(_shown())
+    assert "Buy #" in " ".join(text for place, text in _shown() if place == "docs/tutorial.md")
+    assert "Usage: evo-libra search" in shown["search --help"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pattern", "instead"), SENTENCES.items())
+def test_no_output_has_a_sentence_that_is_read_twice(pattern: str, instead: str) -> None:
+    found = [f"{place}: {match[0]}" for place, text in _shown() if (match := re.search(pattern, text))]
+    assert not found, f"say instead: {instead}"
+
+
+@pytest.mark.parametrize("sentence", [
+    "the next 11.1 % of time cost 6.55 MUSD, a ms 6.2 times the price of a ms of the last 25.6 %",
+    "proven: at its cost nothing is more than 79.8 % faster",
+    "#0 SW8_SW32, the knee: nothing on the front is faster",
+    "it is the fastest, and nothing cheaper is nearly as fast",
+    "it is the fastest, within cost <= 150 MUSD or not",
+    "system-cost needs the price of an NPU, and no source gives that of b200 or gb200",
+    "found 16,384; it must be a multiple of dp 8,190 x micro_batch 1 = 8,190",
+    "auto searches, as each of 460,080 designs takes more than 200,000 evaluations",
+    "rings pass every interface, so that the bus of every GPU has the bandwidth of all of them",
+])  # fmt: skip
+def test_sentences_of_earlier_versions_are_found(sentence: str) -> None:
+    assert any(re.search(pattern, sentence) for pattern in SENTENCES)
+
+
+@pytest.mark.slow
 def test_no_docstring_begins_with_a_question() -> None:
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -12,6 +12,7 @@ from evo_libra.arrays import IntArray, Population
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.routing import ROUTINGS
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.fidelity import Fidelity
@@ -75,6 +76,9 @@ def check_blocks(design: Population, fidelity: Fidelity) -> None:
                 f"dimension {d} is a {block.name}; ASTRA-sim's network files have rings, fully connected dimensions "
                 "and switches of 1:1, and the groups of a design lie on its dimensions as they are"
             )
+        kit = fidelity.kits[int(design.technology[d, 0])] if fidelity.kits else None
+        if kit is not None and kit.routing and ROUTINGS[kit.routing].hashed:
+            raise InputError(f"dimension {d} hashes flows ({kit.routing}); messages of ASTRA-sim never share a link")
         if fidelity.ocs_setting and OPTICAL[design.block[d, 0]]:
             raise InputError(f"dimension {d} is an {block.name}; ASTRA-sim has no time.ocs_setting_us")
 

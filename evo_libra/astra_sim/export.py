@@ -82,7 +82,7 @@ def _check_steps(problem: Problem) -> None:
     if steps and problem.npus > MAX_STEP_NPUS:
         raise InputError(
             f"'{problem.name}' has {problem.npus} NPUs; a training step such as '{steps[0]}' is exported for at most "
-            f"{MAX_STEP_NPUS}, as each of them has a long trace of its own"
+            f"{MAX_STEP_NPUS} because each of them has a long trace of its own"
         )
 
 

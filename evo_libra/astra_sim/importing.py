@@ -145,8 +145,34 @@ def _name(row: Implementation) -> str:
     return f"{row.algorithm.value}{row.window or ''}"
 
 
-def problem_texts(found: Imported, name: str, catalog_file: str) -> tuple[str, str]:
-    """Return a problem file with the network pinned and a workload to begin with, and its catalogue.
+@dataclass(frozen=True)
+class TraceWorkload:
+    """Traces and their groups, as a problem file names them, and the TFLOP/s and GB/s of a roofline.
+
+    Without a roofline, recorded times count.
+    """
+
+    prefix: str
+    groups: str | None
+    roofline: tuple[float, float] | None
+
+    @property
+    def text(self) -> str:
+        """The workload of a problem file."""
+        keys = {"trace": json.dumps(self.prefix)}
+        if self.groups is not None:
+            keys["groups"] = json.dumps(self.groups)
+        if self.roofline is not None:
+            keys |= dict(
+                zip(("compute_TFLOPS", "memory_GBps"), (f"{rate:.15g}" for rate in self.roofline), strict=True)
+            )
+        return "  - " + "\n    ".join(f"{key}: {value}" for key, value in keys.items()) + "\n"
+
+
+def problem_texts(
+    found: Imported, name: str, catalog_file: str, traces: TraceWorkload | None = None
+) -> tuple[str, str]:
+    """Return a problem file with the network pinned and traces or a workload to begin with, and its catalogue.
 
     ASTRA-sim's files have no prices: the catalogue has 0 for all, and the problem asks for time alone. The path of the
     catalogue is relative to the problem file.
@@ -155,6 +181,15 @@ def problem_texts(found: Imported, name: str, catalog_file: str) -> tuple[str, s
     shape = str(Fabric(found.fabric.dimensions))
     rate = 234 if found.compute is None else found.compute
     options = "".join(f" {key}={value}" for key, value in found.fabric.options)
+    workload = f"""\
+# ASTRA-sim's files of a cluster have no workload; put yours here.
+workloads:
+  - model: gpt-3-libra
+    parallelism: {{tp: 1}}
+    compute_TFLOPS: {rate:.15g}
+"""
+    if traces is not None:
+        workload = f"workloads:\n{traces.text}"
     problem = f"""\
 # A cluster of ASTRA-sim: its network and how collectives run on it. It is evaluated by
 #   evo-libra evaluate THIS_FILE --design '{shape}{options}'
@@ -166,12 +201,7 @@ fabric:
   max_dimensions: {len(found.fabric.dimensions)}
   # Without the shape, every shape is searched.
   shape: {shape}
-# ASTRA-sim's files of a cluster have no workload; put yours here.
-workloads:
-  - model: gpt-3-libra
-    parallelism: {{tp: 1}}
-    compute_TFLOPS: {rate:.15g}
-time:
+{workload}time:
 {time_text(found.time)}objectives: [time]                     # with cost, when the catalogue has prices
 """
     rows = "".join(f"  {name_}: {_PRICES}\n" for name_ in found.technologies)

@@ -17,9 +17,7 @@ from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.machine import Machine
 from evo_libra.timing.quirks import ONE_DIMENSION_GROUPS
-from evo_libra.timing.traces.compile import compile_program
-from evo_libra.timing.traces.durations import CollectiveTimes, durations
-from evo_libra.timing.traces.execute import execute_program
+from evo_libra.timing.traces.execute import execute
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT
 from evo_libra.workload.layers.workload import Phase
@@ -131,10 +129,8 @@ def predict(
     The traces are those of all NPUs; equal ones are best the same object. Raises `InputError` if something in the
     traces cannot run. `tell` is told each collective before its time is predicted.
     """
-    program = compile_program(traces, groups, machine)
-    known = CollectiveTimes(machine, program.communicators, tell)
-    times = durations(program, machine, known)
-    done = execute_program(program, machine, known)
+    done = execute(traces, groups, machine, tell=tell)
+    program, times = done.program, done.taking
     found: dict[Communication, int] = {}
     for at, operation in enumerate(program.operations):
         if operation.action in (Action.COLLECTIVE, Action.SEND):
@@ -245,7 +241,7 @@ def _one_at_a_time(case: Case, cluster: Cluster) -> Iterator[str]:
         if row == ONE_AT_A_TIME and any(placed.extent[d] > 1 for placed in users):
             yield (
                 f"Dimension {d} has one bandwidth in network.yml, that of an NPU, with which direct would send to all "
-                "others at once: the all-to-all is written as direct1, one message after the other, so that its "
+                "others at once: the all-to-all is written as direct1, one message after the other, so its "
                 "latency counts once for each."
             )
 

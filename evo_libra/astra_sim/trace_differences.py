@@ -18,9 +18,7 @@ from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing.machine import Machine
 from evo_libra.timing.quirks import GROUPS_AS_RINGS
 from evo_libra.timing.trace_time import TracedWorkload, computing_seconds, grid_of, group_name
-from evo_libra.timing.traces.compile import compile_program
-from evo_libra.timing.traces.durations import CollectiveTimes, durations
-from evo_libra.timing.traces.execute import Execution, execute_program
+from evo_libra.timing.traces.execute import Execution, execute
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.program import TraceProgram
 
@@ -62,36 +60,67 @@ class TraceDifference:
         }
 
 
-def trace_differences(problem: Problem, design: Population) -> list[TraceDifference]:
-    """Return why the engine of traces takes another time than the model, for each workload of traces of one design.
+@dataclass(frozen=True)
+class TraceTimes:
+    """An iteration of a workload of traces on one design: s by the engine and by the model, and why they differ.
 
-    The engine runs the design as ASTRA-sim does; the model is the time of `problem`. There are no differences under
-    LIBRA's time, which predicts no time of ASTRA-sim. An `InputError` says that a file of traces cannot be read again.
+    Engine is None where the design or a collective has no time by the engine.
+    """
+
+    workload: str
+    engine: float | None
+    model: float
+    differences: tuple[TraceDifference, ...]
+
+    def __str__(self) -> str:
+        if self.engine is None:
+            return f"traces {self.workload}: {self.model * 1e3:.6g} ms by the model"
+        apart = 100 * (self.model / self.engine - 1) if self.engine else 0.0
+        engine = f"traces {self.workload}: {self.engine * 1e3:.6g} ms by the engine of traces"
+        return f"{engine}, and {self.model * 1e3:.6g} ms by the model ({apart:+.1f} %)"
+
+    def json(self) -> dict[str, Any]:
+        """Return the times for programs, with units in the keys."""
+        engine = None if self.engine is None else self.engine * 1e3
+        return {"workload": self.workload, "engine_ms": engine, "model_ms": self.model * 1e3}
+
+
+def trace_times(problem: Problem, design: Population) -> list[TraceTimes]:
+    """Return the times of each workload of traces of one design.
+
+    The engine runs the design as ASTRA-sim does; the model is the time of `problem`. There are none under LIBRA's time,
+    which predicts no time of ASTRA-sim. An `InputError` says that a file of traces cannot be read again.
     """
     if not problem.time.predicts_astra_sim:
         return []
-    found = list[TraceDifference]()
-    for loop, time in zip(problem.time.loops, problem.time.workload_times(design), strict=True):
-        if isinstance(loop.workload, TracedWorkload):
-            found += _of_workload(problem, loop, loop.workload, design, float(time[0]))
-    return found
+    times = zip(problem.time.loops, problem.time.workload_times(design), strict=True)
+    return [
+        _of_workload(problem, loop, loop.workload, design, float(time[0]))
+        for loop, time in times
+        if isinstance(loop.workload, TracedWorkload)
+    ]
 
 
 def _of_workload(
     problem: Problem, loop: WeightedLoop, workload: TracedWorkload, design: Population, model: float
-) -> Iterator[TraceDifference]:
+) -> TraceTimes:
     assert workload.files is not None  # noqa: S101 - the workloads of problem files have them
     traces, groups = workload.files.read(workload.npus)
     try:
         machine = _machine(problem, design)
-        program = compile_program(traces, groups, machine)
-        known = CollectiveTimes(machine, program.communicators)
-        taking = _taking(program, durations(program, machine, known), computing_seconds(program, workload.accelerator))
-        done = execute_program(program, machine, known, taking)
+        done = execute(traces, groups, machine, timed=lambda program, ns: _taking(program, ns, workload))
     except InputError as error:
         reason = f"The engine of traces has no time for this design: {error}."
-        yield TraceDifference(NO_ENGINE, workload.name, reason, what="An iteration takes", engine=None, model=model)
-        return
+        none = TraceDifference(NO_ENGINE, workload.name, reason, what="An iteration takes", engine=None, model=model)
+        return TraceTimes(workload.name, None, model, (none,))
+    found = _differences(problem, loop, workload, design, model=model, done=done)
+    return TraceTimes(workload.name, float(done.finish.max()) * NANO, model, tuple(found))
+
+
+def _differences(
+    problem: Problem, loop: WeightedLoop, workload: TracedWorkload, design: Population, *, model: float, done: Execution
+) -> Iterator[TraceDifference]:
+    program, taking, machine = done.program, done.taking, done.times.machine
     whole, engine = "With all differences, an iteration takes", float(done.finish.max()) * NANO
     if done.apart:
         yield TraceDifference(LATE, workload.name, _late(done), what=whole, engine=engine, model=model)
@@ -112,21 +141,22 @@ def _machine(problem: Problem, design: Population) -> Machine:
     return Machine(cluster.network.links, cluster.system.scheduled)
 
 
-def _taking(program: TraceProgram, ns: FloatArray, computing: FloatArray) -> FloatArray:
+def _taking(program: TraceProgram, ns: FloatArray, workload: TracedWorkload) -> FloatArray:
     """Return (o,) ns of operations, with the computations of the workload, in whole ns as in the model."""
+    computing = computing_seconds(program, workload.accelerator)
     own = np.array([operation.action in (Action.COMPUTE, Action.REPLAY) for operation in program.operations], np.bool_)
     return np.where(own, np.rint(computing / NANO), ns)
 
 
 def _late(done: Execution) -> str:
     late = len(done.late)
-    rings = len(done.apart) - late
+    exact = len(done.apart) - late
     found = [
         f"The members of {counted(len(done.apart), 'collective')} begin apart.",
         "The model ends each of them for all members together, with the last one.",
     ]
-    if rings:
-        found.append(f"ASTRA-sim lets the members of {counted(rings, 'ring')} go as soon as they can.")
+    if exact:
+        found.append(f"ASTRA-sim lets the members of {counted(exact, 'collective')} go as soon as they can.")
     if late:
         found.append(f"ASTRA-sim may let some members of {late:,} go earlier; the engine does not.")
     return " ".join(found)

@@ -232,16 +232,21 @@ def node_mistakes(node: Node) -> Iterator[str]:
     and comm_size. Attributes that ASTRA-sim reads must have a type that it can convert, known values, and no negative
     sizes or ranks. Attributes of other names may be anything. A node must have a kind.
     """
+    yield from missing_attributes(node)
+    for name, found in node.attributes.items():
+        sentence = attribute_mistake(name, found) if found.type else ""
+        if sentence:
+            yield f"{_called(node)}: {sentence}"
+
+
+def missing_attributes(node: Node) -> Iterator[str]:
+    """Yield what a node lacks, each in a sentence: a kind, or attributes that its kind needs."""
     if node.kind is Kind.INVALID:
         yield NO_OPERATION
     for name in _REQUIRED.get(node.kind, ()):
         if not node.attributes.get(name, _NONE).type:
             needed = ", ".join(_REQUIRED[node.kind])
             yield f"{_called(node)} has no {name}; a {node.kind.name} node needs {needed}"
-    for name, found in node.attributes.items():
-        sentence = _attribute_mistake(name, found) if found.type else ""
-        if sentence:
-            yield f"{_called(node)}: {sentence}"
 
 
 _NONE = Attribute("", "")
@@ -251,7 +256,8 @@ def _called(node: Node) -> str:
     return f"'{short(printable(node.name))}'" if node.name else "it"
 
 
-def _attribute_mistake(name: str, found: Attribute) -> str:
+def attribute_mistake(name: str, found: Attribute) -> str:
+    """Return what is wrong with an attribute that ASTRA-sim reads; "" for nothing."""
     if name in _OTHER:
         allowed, words = _OTHER[name]
         return "" if found.type in allowed else f"{name} is of type {found.type}; {words} is needed"

@@ -19,7 +19,7 @@ from evo_libra.files.integrity import opened
 MAX_MESSAGE_BYTES = 64 * 2**20
 """Bytes; a longer message is refused."""
 
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 _VARINT_BYTES = 10
 _WATCHED = 1024
 # Bytes read at a time: what a damaged length claims takes no memory before it is there.
@@ -55,7 +55,7 @@ def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Ite
             status = os.fstat(file.fileno())
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             raise unusable(path, "read", error) from None
-        packed = head == _GZIP
+        packed = head == GZIP
         stream = files.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
         size = None if packed else status.st_size
         number = offset = 0
@@ -73,6 +73,34 @@ def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Ite
             offset = start + length
             if watch is not None and number % _WATCHED == 0:
                 watch(file.tell())
+
+
+def split_messages(data: bytes) -> list[bytes] | None:
+    r"""Return the messages of a whole file that is not gzipped; None where `read_messages` refuses one, or the file.
+
+    >>> split_messages(b"\x00\x02ab\x01c")
+    [b'', b'ab', b'c']
+    """
+    found, at, end = list[bytes](), 0, len(data)
+    while at < end:
+        length = data[at]
+        at += 1
+        if length > 0x7F:  # noqa: PLR2004 - the bit that says more bytes follow
+            length &= 0x7F
+            for shift in range(7, 7 * _VARINT_BYTES, 7):
+                if at == end:
+                    return None
+                length |= (data[at] & 0x7F) << shift
+                at += 1
+                if data[at - 1] < 0x80:  # noqa: PLR2004 - see above
+                    break
+            else:
+                return None
+        if at + length > end or length > MAX_MESSAGE_BYTES or (length == 0 and found):
+            return None
+        found.append(data[at : at + length])
+        at += length
+    return found
 
 
 @dataclass(frozen=True, slots=True)

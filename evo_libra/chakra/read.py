@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +12,7 @@ from typing import NoReturn
 from evo_libra.chakra.check import check_nodes
 from evo_libra.chakra.decode import DecodeError, decode_metadata, decode_node
 from evo_libra.chakra.framing import FramedMessage, read_messages
+from evo_libra.chakra.known import KnownNodes
 from evo_libra.chakra.schema import Schema, schema_of
 from evo_libra.chakra.trace import Metadata, Node
 from evo_libra.errors import InputError, Mistake
@@ -123,13 +125,31 @@ def _keep(nodes: Iterable[Node], kept: list[Node]) -> Iterator[Node]:
         yield node
 
 
-def read_traces(prefix: Path) -> tuple[Trace, ...]:
-    """Read the traces of all NPUs, or the one that is good for all.
+def read_traces(prefix: Path, tell: Callable[[str], None] | None = None) -> tuple[Trace, ...]:
+    """Read the traces of all NPUs, or the one that is good for all; files of the same bytes are the same object.
 
-    The prefix is that of the files PREFIX.<npu>.et, or the one file. Raises `InputError` as `trace_files` and
-    `read_trace` do.
+    The prefix is that of the files PREFIX.<npu>.et, or the one file. `tell` is told each file before it is read.
+    Raises `InputError` as `trace_files` and `read_trace` do.
     """
-    return tuple(map(read_trace, trace_files(prefix)))
+    known, found = dict[bytes, Trace](), list[Trace]()
+    nodes = KnownNodes(nodes=MAX_NODES, dependencies=MAX_DEPENDENCIES, size=MAX_TRACE_BYTES)
+    for path in trace_files(prefix):
+        key = _digest(path)
+        if key not in known:
+            if tell is not None:
+                tell(f"reading {path.name}")
+            known[key] = nodes.trace(path) or read_trace(path)
+        found.append(known[key])
+    return tuple(found)
+
+
+def _digest(path: Path) -> bytes:
+    """Return a digest of a file, or its name where it cannot be read, which reading then says."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError:
+        return str(path).encode()
 
 
 def trace_files(prefix: Path) -> tuple[Path, ...]:

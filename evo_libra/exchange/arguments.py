@@ -12,10 +12,15 @@ from evo_libra.files.source import Source
 from evo_libra.files.yaml_reader import Position
 
 _COMMENT = re.compile(r"(^|\s)#[^\n]*")
-_QUOTED = re.compile(r"\S*[\"']\S*")
+_WORD = re.compile(r"\S+")
 _PUNCTUATION = re.compile(r"\\(?=\s)|[\"'();]")
+_LIST = re.compile(r"(?<![$(])\(+\[[^\s\"';]*")
+_BRACES = str.maketrans("()", "{}")
+"""Lists such as ([0]*3+[1]*58), whose brackets part no words; they become braces."""
+
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?-([^}]*))?\}|([A-Za-z_]\w*))")
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?-([^{}$]*))?\}|([A-Za-z_]\w*))")
+_LONGEST = 4096
 _WHOLE = re.compile(r"[0-9]{1,12}")
 _NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?(e-?[0-9]{1,2})?", re.IGNORECASE)
 _OPTION = re.compile(r"--[A-Za-z][\w.-]*")
@@ -46,13 +51,14 @@ def parse_arguments(text: str, file: str, flags: Collection[str] = (), lists: Co
     """
     blank = _COMMENT.sub(lambda match: match[1] + " " * (len(match[0]) - len(match[1])), text)
     joined = [line.rstrip().endswith("\\") for line in blank.split("\n")]
-    blank = _PUNCTUATION.sub(" ", _QUOTED.sub(_without_quotes, blank))
+    blank = _LIST.sub(lambda match: match[0].translate(_BRACES), blank)
+    blank = _PUNCTUATION.sub(" ", _WORD.sub(_without_quotes, blank))
     known: dict[str, str] = {}
     data: dict[str, Any] = {}
     places: dict[KeyPath, Position] = {(): Position(file, 1, 1)}
     option = ""
     for number, line in enumerate(blank.split("\n"), 1):
-        for match in re.finditer(r"\S+", line):
+        for match in _WORD.finditer(line):
             word, place = _resolved(match[0], known), Position(file, number, match.start() + 1)
             if _OPTION.match(word):
                 name, equals, value = word[2:].partition("=")
@@ -63,7 +69,9 @@ def parse_arguments(text: str, file: str, flags: Collection[str] = (), lists: Co
             elif assigned := _ASSIGNED.fullmatch(word):
                 known[assigned[1]], option = assigned[2], ""
             elif option in lists:
-                data[option] = [*(data[option] if isinstance(data[option], list) else []), _value(word)]
+                if not isinstance(data[option], list):
+                    data[option] = []
+                data[option].append(_value(word))
             elif option and option not in flags:
                 data[option] = _value(word)
                 option = ""
@@ -76,7 +84,7 @@ def parse_arguments(text: str, file: str, flags: Collection[str] = (), lists: Co
 def _without_quotes(match: re.Match[str]) -> str:
     """Return a word whose quotes end in it without them, as wide as before; quotes around several words part them."""
     word = match[0]
-    if any(word.count(quote) % 2 for quote in "\"'"):
+    if (not word.count('"') and not word.count("'")) or any(word.count(quote) % 2 for quote in "\"'"):
         return word
     inner = word.replace('"', "").replace("'", "")
     return (" " * word.startswith(('"', "'")) + inner).ljust(len(word))
@@ -88,8 +96,11 @@ def _put(data: dict[str, Any], places: dict[KeyPath, Position], name: str, value
 
 
 def _resolved(word: str, known: dict[str, str]) -> str:
+    """Return a word with the values of its variables; as written, where they would make a long one."""
+
     def value(match: re.Match[str]) -> str:
         found = known.get(match[1] or match[3], match[2])
         return match[0] if found is None else found
 
-    return _VARIABLE.sub(value, word)
+    found = _VARIABLE.sub(value, word) if len(word) <= _LONGEST else word
+    return found if len(found) <= _LONGEST else word

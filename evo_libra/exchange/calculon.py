@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.formats import Draft, Reader, without_none
+from evo_libra.exchange.key_lists import judge
 from evo_libra.exchange.keys import Keys
 from evo_libra.files.source import Source
 from evo_libra.network.catalog.accelerators import load_accelerators
@@ -31,6 +32,7 @@ def _application(source: Source) -> Draft:
         "feed_forward": keys.needed("feedforward"), "gated": False, "vocabulary": _VOCABULARY, "tied": True,
         "sequence": keys.needed("seq_size"),
     })  # fmt: skip
+    judge(keys, "calculon")
     keys.check()
     return Draft(
         generator, {"sequence": generator["sequence"]}, left=tuple(keys.left()),
@@ -67,17 +69,25 @@ def _execution(source: Source) -> Draft:
         "zero": int(bool(keys.flag("optimizer_sharding"))), "attention": "unfused", "overlap": overlap,
     })  # fmt: skip
     npus = keys.needed("num_procs")
+    judge(keys, "calculon")
     keys.check()
     return Draft(training=training, parallelism=parallelism, npus=npus, left=tuple(keys.left()),
                  assumed=("attention that is not fused, and gradients in bf16, as Calculon has them",))  # fmt: skip
 
 
+def _peak(keys: Keys) -> float | None:
+    """Return the TFLOP/s of matrices in 16 bits of a file that has them by type."""
+    return keys.number("matrix", "float16", "tflops") or keys.number("matrix", "bfloat16", "tflops")
+
+
 def _system(source: Source) -> Draft:
     keys = Keys(source)
-    peak, capacity = keys.number("matrix", "tflops"), keys.number("mem1", "GiB")
+    peak = keys.number("matrix", "tflops") if keys.raw("matrix", "tflops") is not None else _peak(keys)
+    capacity = keys.number("mem1", "GiB")
     keys.check()
     if peak is None or capacity is None:
-        raise InputError(source.mistake((), "`matrix.tflops` and `mem1.GiB` are needed to know the accelerator"))
+        needed = "`matrix.float16.tflops` or `matrix.tflops`, and `mem1.GiB`, are needed to know the accelerator"
+        raise InputError(source.mistake((), needed))
     found = [
         name for name, npu in load_accelerators().items()
         if abs(npu.peak.get("bf16", 0.0) / (peak * 1e12) - 1) <= _PEAK_OFF
@@ -85,6 +95,8 @@ def _system(source: Source) -> Draft:
     ]  # fmt: skip
     for part in ("vector", "mem1", "mem2", "networks", "matrix"):
         keys.reasons[part,] = "the catalogue's figures of the accelerator and its network are used"
+    judge(keys, "calculon")
+    keys.check()
     return Draft(npu=found[0] if found else None, left=tuple(keys.left()))
 
 

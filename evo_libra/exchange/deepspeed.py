@@ -17,6 +17,7 @@ from evo_libra.exchange.formats import (
     unwritten_memory,
     without_none,
 )
+from evo_libra.exchange.key_lists import judge
 from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.samples import DEEPSPEED_AUTO
 from evo_libra.files.mistakes import KeyPath
@@ -93,16 +94,26 @@ def _read(source: Source) -> Draft:
             keys.wrong((BATCH[0],), f"found {batch}; {micro} sequences x {steps} steps have to divide it")
         else:
             replicas = batch // (micro * steps)
+    degrees = without_none({"tp": keys.size("tensor_parallel", "autotp_size", least=0) or None,
+                            "cp": keys.size("sequence_parallel_size")})  # fmt: skip
+    shard = keys.raw("zero_optimization", "mics_shard_size")
+    shard = None if shard in (None, -1) else keys.size("zero_optimization", "mics_shard_size")
+    if keys.raw("zero_optimization", "zero_hpz_partition_size") != 1:
+        keys.taken.discard(("zero_optimization", "zero_hpz_partition_size"))
     overlap = keys.flag("zero_optimization", "overlap_comm")
     gradients = keys.choice({"fp32": "fp32", "bf16": "bf16", "fp16": "bf16"}, "data_types", "grad_accum_dtype")
+    judge(keys, "deepspeed")
     keys.check()
     training = without_none({
         "global_batch": batch, "micro_batch": micro, "zero": stage or 0, "precision": "bf16" if any(half) else None,
         "gradients": gradients,
         "overlap": None if overlap is None else {"dp": overlap},
     })  # fmt: skip
-    parallelism = {} if replicas is None else {"dp": replicas}
-    return Draft(training=training, parallelism=parallelism, left=tuple(keys.left()))
+    parallelism = degrees | ({} if replicas is None else {"dp": replicas})
+    return Draft(
+        training=training, parallelism=parallelism, left=tuple(keys.left()), shard=shard,
+        accumulation=steps if batch is None else None,
+    )  # fmt: skip
 
 
 READERS = (

@@ -25,7 +25,7 @@ class Cable:
     Attributes
     ----------
     ends : what it connects; the end that is nearer to the NPUs comes first.
-    dimension : from 1, the innermost first; `technology` : of that dimension.
+    dimension : from 0, the innermost; `technology` : of that dimension.
     item, part : what of the bill it is; the part is the item where the catalogue has none.
     rate : B/s in one direction.
     """
@@ -76,11 +76,9 @@ def named_cables(chosen: Chosen) -> Iterator[Cable]:
     for ends, ports, d, item in zip(
         found.ends.T.tolist(), found.port.T.tolist(), found.dimension.tolist(), found.item.tolist(), strict=True
     ):
-        one, other = (
-            _port(end, port, found.npus, f"{d + 1}-{names[d]}") for end, port in zip(ends, ports, strict=True)
-        )
+        one, other = (_port(end, port, found.npus, f"{d}-{names[d]}") for end, port in zip(ends, ports, strict=True))
         yield Cable(
-            (one, other), d + 1, names[d], item=ITEMS[item], part=parts[d][item],
+            (one, other), d, names[d], item=ITEMS[item], part=parts[d][item],
             rate=pricing.parts[technology[d]].port_rate,
         )  # fmt: skip
 

@@ -27,7 +27,10 @@ class Draft:
     generator, training, parallelism : keys of these parts of a workload.
     npus, npu : how many NPUs there are, and which accelerator of the catalogue they are; None where it is not said.
     node : a server of GPUs, which is the first dimension of the network.
+    accumulation : microbatches that each replica adds up in a step, where no batch is stated.
+    shard : NPUs that share out states, where fewer than all replicas do.
     bus : ranks, and bus bandwidth in B/s that their collectives reach with large messages.
+    collective, gpu : which collective `bus` is of, and what the program calls the GPUs; empty where it does not say it.
     suggested : part, key and value that hold where no file says another one, and what is then assumed.
     left : keys that were left out, a sentence each.
     assumed : figures that the file leaves to its program, a sentence each.
@@ -39,7 +42,11 @@ class Draft:
     npus: int | None = None
     npu: str | None = None
     node: GpuNode | None = None
+    accumulation: int | None = None
+    shard: int | None = None
     bus: tuple[int, float] | None = None
+    collective: str = "all_reduce"
+    gpu: str = ""
     suggested: tuple[tuple[str, str, Any, str], ...] = ()
     left: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
@@ -174,7 +181,7 @@ def trained_plan(chosen: Chosen) -> TrainedPlan:
     loops = chosen.problem.pinned(chosen.population).time.loops
     planned = {loop.workload.name: (loop, loop.workload.planned) for loop in loops if loop.workload.planned is not None}
     if not planned:
-        raise InputError(f"'{chosen.problem.name}' trains no language model, so that there is no plan to write")
+        raise InputError(f"'{chosen.problem.name}' trains no language model, so there is no plan to write")
     name = chosen.workload or next(iter(planned))
     if chosen.workload is None and len(planned) > 1:
         raise InputError(f"several workloads have a plan; name one of {', '.join(planned)} by --workload")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 from evo_libra.exchange.formats import Draft, Reader, without_none
-from evo_libra.exchange.keys import Keys
 from evo_libra.files.source import Source
 from evo_libra.workload.models.hugging_face import configuration_of
 
@@ -26,8 +25,7 @@ def _recognise(source: Source) -> bool:
 
 def _read(source: Source) -> Draft:
     found = configuration_of(source)
-    model, keys = found.model, Keys(source)
-    keys.taken.update(found.read)
+    model = found.model
     own = found.spec.model_dump(include={"sublayers", "stack", "predictors"}, exclude_defaults=True)
     values: dict[str, Any] = {**without_none(model.figures()), **own}
     for key in ("name", "source", "mixed"):
@@ -37,10 +35,16 @@ def _read(source: Source) -> Draft:
     sequence = min(model.sequence or _LONGEST, _LONGEST)
     assumed = f"sequences of {sequence} tokens; a configuration has the longest context alone"
     values.pop("sequence", None)  # the longest context, which is no sequence of a training
-    omitted = replace(found, unread=()).omissions()
     return Draft(
-        values, suggested=(("training", "sequence", sequence, assumed),), left=(*omitted, *keys.left())
+        values, suggested=(("training", "sequence", sequence, assumed),), left=tuple(found.omissions()),
+        assumed=tuple(_of_the_class(source, found.usual)),
     )  # fmt: skip
+
+
+def _of_the_class(source: Source, usual: tuple[tuple[str, int | bool], ...]) -> Iterator[str]:
+    """Yield a sentence about the sizes that a file leaves to the class of its model; false is none."""
+    if sizes := ", ".join(f"{key} {value}" for key, value in usual if value):
+        yield f"{source.file} leaves to its class in transformers: {sizes}"
 
 
 _DEEPSEEK = """{"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "hidden_size": 7168,

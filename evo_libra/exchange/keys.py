@@ -116,20 +116,27 @@ class Keys:
         if self.mistakes:
             raise InputError(self.mistakes)
 
+    def untaken(self) -> list[tuple[KeyPath, Any]]:
+        """Return the paths of keys that were not taken, with their values."""
+        return [(path, value) for path, value in _leaves(self.source.data, ()) if not self._is_taken(path)]
+
     def left(self) -> list[str]:
         """Return a sentence for each key that was left out."""
-        kept = [path for path in _leaves(self.source.data, ()) if not self._is_taken(path)]
-        return [f"{self.source.file}: {format_key(path)}: {self._reason(path)}" for path in kept]
+        return [f"{self.source.file}: {format_key(path)}: {self._reason(path)}" for path, _ in self.untaken()]
+
+    def is_explained(self, path: KeyPath) -> bool:
+        """Return whether there is a reason why a key, or what it is in, was left out."""
+        return any(path[:length] in self.reasons for length in range(1, len(path) + 1))
 
     def _is_taken(self, path: KeyPath) -> bool:
         return any(path[:length] in self.taken for length in range(1, len(path) + 1))
 
     def _reason(self, path: KeyPath) -> str:
         prefixes = (path[:length] for length in range(len(path), 0, -1))
-        return next((self.reasons[one] for one in prefixes if one in self.reasons), "has no counterpart")
+        return next((self.reasons[one] for one in prefixes if one in self.reasons), "is not known, and is not read")
 
 
-def _leaves(data: Any, path: KeyPath) -> Iterator[KeyPath]:  # noqa: ANN401 - data of a file
+def _leaves(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:  # noqa: ANN401 - data of a file
     if isinstance(data, Mapping) and data:
         for key, value in data.items():
             yield from _leaves(value, (*path, key))
@@ -137,4 +144,4 @@ def _leaves(data: Any, path: KeyPath) -> Iterator[KeyPath]:  # noqa: ANN401 - da
         for place, value in enumerate(data):
             yield from _leaves(value, (*path, place))
     else:
-        yield path
+        yield path, data

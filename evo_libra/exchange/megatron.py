@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from evo_libra.exchange.arguments import parse_arguments
-from evo_libra.exchange.formats import Draft, Reader, without_none
+from evo_libra.exchange.formats import Draft, without_none
+from evo_libra.exchange.key_lists import judge
 from evo_libra.exchange.keys import Keys
-from evo_libra.exchange.samples import MEGATRON_GPT3, MEGATRON_LLAMA3, MEGATRON_SCRIPT
+from evo_libra.exchange.megatron_layers import frequency, hybrid_parts, layers_of
+from evo_libra.exchange.tokenizers import vocabulary_of
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.files.source import Source
 from evo_libra.workload.models.layers.kept import MODULES
 from evo_libra.workload.training.training_setup import COUNTED
 
@@ -81,6 +79,10 @@ SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3
 
 LAYERS = ("moe-layer-freq", "moe_layer_freq")
 STRATEGY = ("data-parallel-sharding-strategy", "")
+HEADS = ("cp-comm-type", "cp_comm_type")
+EXCHANGES = {"a2a": True, "p2p": False, "all_gather": False}
+"""Ways of context parallelism -> whether groups exchange heads."""
+
 DROPOUT = ("hidden-dropout", "hidden_dropout")
 EXPERT_TENSOR = ("expert-tensor-parallel-size", "expert_tensor_parallel_size")
 FP8, RECIPE, MXFP8 = "fp8-format", "fp8-recipe", "mxfp8"
@@ -162,25 +164,34 @@ class Names:
         return self.keys.needed(*self.path(OPTIONS[name])) or 1
 
 
-def generator_of(names: Names, *, gated: bool, tied: bool) -> dict[str, Any]:
-    """Return the model."""
+def generator_of(
+    names: Names, *, gated: bool, tied: bool, narrow: bool = True, pattern: str | None = None
+) -> dict[str, Any]:
+    """Return the model; `narrow` gated blocks without a width have two thirds of it, `pattern` has a letter a layer."""
     hidden = names.needed("hidden")
     width = names.size("feed_forward")
     if width is None:  # Megatron-LM gives SwiGLU two thirds of four times the width, in whole tiles.
-        width = int(_WIDENED * hidden * 2 / _GATED / _ROUNDED) * _ROUNDED if gated else _WIDENED * hidden
-    experts = None
+        thirds = int(_WIDENED * hidden * 2 / _GATED / _ROUNDED) * _ROUNDED
+        width = thirds if gated and narrow else _WIDENED * hidden
+    layers = names.needed("layers") if pattern is None else len(pattern)
+    experts, blocks = None, None
     if (count := names.size("experts")) is not None and count > 1:
+        blocks = frequency(names.keys, names.path(LAYERS), layers) if pattern is None else None
+        dense = _first_dense(blocks or [])
         experts = {
             "count": count, "per_token": names.size("per_token") or 2,
             "feed_forward": names.size("expert_width") or max(width, 1),
-            "shared_feed_forward": names.size("shared_width") or 0, "dense_layers": _dense_layers(names),
+            "shared_feed_forward": names.size("shared_width") or 0, "dense_layers": dense,
         }  # fmt: skip
-    return without_none({
-        "layers": names.needed("layers"), "hidden": hidden, "heads": names.needed("heads"),
+    found = without_none({
+        "layers": layers, "hidden": hidden, "heads": names.needed("heads"),
         "kv_heads": names.size("kv_heads"), "head_width": names.size("head_width"), "feed_forward": max(width, 1),
         "gated": gated, "vocabulary": names.size("vocabulary"), "tied": tied,
         "sequence": names.needed("sequence"), "experts": experts, "latent": _latent(names),
     })  # fmt: skip
+    if pattern is not None:
+        return found | hybrid_parts(names.keys, found, pattern)
+    return found | layers_of(names.keys, found, blocks)
 
 
 def _latent(names: Names) -> dict[str, Any] | None:
@@ -189,13 +200,10 @@ def _latent(names: Names) -> dict[str, Any] | None:
     return without_none({name: names.size(name) or LATENT[name] for name in LATENT})
 
 
-def _dense_layers(names: Names) -> int:
-    """Return the number of first layers without experts; another pattern of layers is left out."""
-    path = names.path(LAYERS)
-    found = re.fullmatch(r"\[0\]\*([0-9]{1,6})\+\[1\]\*[0-9]{1,6}", str(names.keys.raw(*path)))
-    if found is None and names.keys.raw(*path) not in (None, 1):
-        names.keys.unsupported(path, "is no pattern of first layers without experts, such as [0]*3+[1]*58")
-    return 0 if found is None else int(found[1])
+def _first_dense(blocks: list[int]) -> int:
+    """Return the number of first layers without experts, where all layers after them have some; else none."""
+    first = blocks.index(1) if 1 in blocks else 0
+    return first if all(blocks[first:]) else 0
 
 
 def parallelism_of(names: Names, layers: int) -> dict[str, int]:
@@ -216,7 +224,7 @@ def training_of(names: Names, *, sharded: bool, precision: str) -> dict[str, Any
     selective = names.flag("recompute_attention")
     bf16, fp16, precise, rounded = (names.flag(name) for name in ("bf16", "fp16", "fp32_gradients", "bf16_gradients"))
     if fp16 and not bf16:
-        names.keys.unsupported(names.path(FLAGS["fp16"]), "is read as bf16, which takes as long")
+        names.keys.unsupported(names.path(FLAGS["fp16"]), "is read as bf16, which takes as long, 0 %")
     stage = names.keys.choice(SHARDING, *names.path(STRATEGY)) if STRATEGY[names.column] else None
     overlap = {"tp": names.flag("overlap_tp"), "dp": names.flag("overlap_dp")}
     if names.flag("overlap_ep"):
@@ -237,6 +245,7 @@ def training_of(names: Names, *, sharded: bool, precision: str) -> dict[str, Any
         "attention": attention, "overlap": overlap, "balanced": True if counted == list(COUNTED) else None,
         "account_for": counted if len(counted) == 1 else None,
         "bf16_layers": _bf16_layers(names, precision),
+        "ulysses": names.keys.choice(EXCHANGES, *names.path(HEADS)) or None,
         "activation_input": "fp8" if names.flag("activation_fp8") else None,
         "dropout": None if dropout is None else dropout > 0,
         "order": list(DATA_OUTERMOST) if names.flag("pipeline_outside") else None,
@@ -266,6 +275,9 @@ def suggested_of(names: Names) -> tuple[tuple[str, str, Any, str], ...]:
     """Return what the file leaves to its program, where no other file says it."""
     if names.keys.raw(*names.path(OPTIONS["vocabulary"])) is not None:
         return ()
+    known = vocabulary_of(names.keys.raw("tokenizer-type"), names.keys.raw("tokenizer-model"))
+    if names.column == 0 and known is not None:
+        return (("generator", "vocabulary", known[0], f"a vocabulary of {known[0]}, that of the tokenizer {known[1]}"),)
     sentence = f"a vocabulary of {_VOCABULARY}, which the file leaves to the tokenizer"
     return (("generator", "vocabulary", _VOCABULARY, sentence),)
 
@@ -282,55 +294,10 @@ def draft_of(
 ) -> Draft:
     """Return the parts of a problem that a file names, with `each` NPUs in each of its `nodes`; raise its mistakes."""
     parallelism = parallelism_of(names, generator["layers"])
+    suggested, assumed = suggested_of(names), dispatch_of(names, generator)
+    judge(names.keys, "megatron")
     names.keys.check()
     return Draft(
-        generator, training, parallelism, each * (nodes or 1) if each else None, suggested=suggested_of(names),
-        left=tuple(names.keys.left()), assumed=dispatch_of(names, generator),
+        generator, training, parallelism, each * (nodes or 1) if each else None, suggested=suggested,
+        left=tuple(names.keys.left()), assumed=assumed,
     )  # fmt: skip
-
-
-def _first(keys: Keys, options: tuple[str, ...]) -> int | None:
-    """Return the size of the first of some options that the file has."""
-    found = [keys.size(option) for option in options]
-    return next((size for size in found if size is not None), None)
-
-
-def _read_arguments(source: Source) -> Draft:
-    names = Names(Keys(source), 0, ())
-    keys = names.keys
-    tied = not names.flag("untied")
-    generator = generator_of(names, gated=names.flag("swiglu"), tied=tied)
-    names.flag("grouped")
-    keys.pass_over(*((option,) for option in WITHOUT_EFFECT))
-    keys.expect(USUAL)
-    if keys.size(*names.path(EXPERT_TENSOR)) not in (None, 1):
-        keys.unsupported(names.path(EXPERT_TENSOR), "is not carried over; experts are whole on their NPUs")
-    if keys.flag(OFFLOAD) is not None:
-        why = "is not carried over; `training.optimizer.placement` says it, with hosts in `system`"
-        keys.unsupported((OFFLOAD,), why)
-        keys.raw(OFFLOAD_PART)
-    training = training_of(names, sharded=names.flag("distributed_optimizer"), precision=_precision_of(keys))
-    return draft_of(names, generator, training, _first(keys, EACH_NODE), _first(keys, NODES))
-
-
-def _precision_of(keys: Keys) -> str:
-    """Return the precision of linear layers; of the recipes of fp8 one is another kernel, with scales of blocks."""
-    if keys.raw(FP4) is not None:
-        keys.raw(FP4_RECIPE)
-        return NVFP4
-    low, recipe = keys.raw(FP8) is not None or bool(keys.flag("fp8")), keys.raw(RECIPE)
-    if not low:
-        return "bf16"
-    return MXFP8 if recipe == MXFP8 else "fp8"
-
-
-def _is_arguments(source: Source) -> bool:
-    return isinstance(source.data, dict) and any(names[0] in source.data for names in OPTIONS.values())
-
-
-READERS = (
-    Reader("megatron-arguments", "a launch script or an argument line of Megatron-LM", _is_arguments, _read_arguments,
-           samples=(MEGATRON_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3),
-           parse=partial(parse_arguments, flags=frozenset((OFFLOAD, *(name for name, _ in FLAGS.values()))),
-                         lists=(MODULES_AGAIN,))),
-)  # fmt: skip

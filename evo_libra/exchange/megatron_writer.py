@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from evo_libra.errors import printable
 from evo_libra.exchange.formats import Chosen, TrainedPlan, Writer, Written, trained_plan, unwritten_memory
 from evo_libra.exchange.megatron import (
     APART,
@@ -12,11 +13,13 @@ from evo_libra.exchange.megatron import (
     DATA_OUTERMOST,
     DISPATCHER,
     DROPOUT,
+    EXCHANGES,
     EXPERT_TENSOR,
     FLAGS,
     FP4,
     FP4_RECIPE,
     FP8,
+    HEADS,
     LAYERS,
     MODULES_AGAIN,
     MXFP8,
@@ -36,6 +39,8 @@ from evo_libra.workload.plans.recomputation import FULL, OPERATIONS, SELECTIVE, 
 
 _SHARDED = 2
 """ZeRO's stage from which Megatron-LM needs its FSDP."""
+
+_CONNECTIONS = "FSDP needs CUDA_DEVICE_MAX_CONNECTIONS to be unset or more than 1."
 
 Words = tuple[str, ...]
 
@@ -94,6 +99,8 @@ def _experts(of: TrainedPlan) -> Iterator[Words]:
 def _plan(of: TrainedPlan) -> Iterator[Words]:
     for name in ("tp", "pp", "cp"):
         yield from _size(name, of.value(name))
+    if of.value("ulysses"):
+        yield f"--{HEADS[0]}", next(name for name, exchanges in EXCHANGES.items() if exchanges)
     interleaved = of.value("vp") > 1
     yield from _size("vp", of.value("vp") if interleaved else None)
     yield from _size("micro_batch", of.value("micro_batch"))
@@ -180,18 +187,15 @@ def _left(of: TrainedPlan) -> Iterator[str]:
 def _write(chosen: Chosen) -> Written:
     of = trained_plan(chosen)
     left = tuple(_left(of))
-    head = (
-        f"# {of.name}: {chosen.notation}",
-        f"# {of.npus} processes; data parallel groups of {of.value('dp')}.",
-        '# In a launch script: torchrun ... pretrain_gpt.py "${MEGATRON_ARGS[@]}"',
-        *(
-            ["# FSDP needs CUDA_DEVICE_MAX_CONNECTIONS to be unset or more than 1."]
-            if of.value("zero") >= _SHARDED
-            else []
-        ),
-        *(f"# Left out: {sentence}." for sentence in left),
-        "MEGATRON_ARGS=(",
+    comments = (
+        f"{of.name}: {chosen.notation}",
+        f"{of.npus} processes; data parallel groups of {of.value('dp')}.",
+        'In a launch script: torchrun ... pretrain_gpt.py "${MEGATRON_ARGS[@]}"',
+        *([_CONNECTIONS] if of.value("zero") >= _SHARDED else []),
+        *(f"Left out: {sentence}." for sentence in left),
     )
+    # A shell runs what follows a line break in a name.
+    head = (*(f"# {printable(comment)}" for comment in comments), "MEGATRON_ARGS=(")
     words = (*_model(of), *_plan(of), *_precision(of))
     return Written("\n".join([*head, *("    " + " ".join(each) for each in words), ")", ""]), left)
 

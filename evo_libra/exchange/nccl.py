@@ -9,7 +9,12 @@ from xml.parsers import expat
 from evo_libra.errors import InputError, Mistake
 from evo_libra.exchange.gpu_node import MOST_GPUS, MOST_LINKS, GpuNode
 
-_PREFIX = re.compile(r"^\s*\[[0-9,]+\]<stdout>:\s?|^\s+(?=#)")
+_PREFIX = re.compile(r"^\s*\[[0-9,]+\](<stdout>:)?\s?|^[A-Za-z][\w.-]*: (?=\s*[#0-9])|^\s+(?=#)")
+_NAMED = re.compile(
+    r"\b(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|sendrecv|gather|scatter|hypercube)_perf"
+)
+_DEVICE = re.compile(r"\[0x[0-9a-f]+\][ \t]+(\S.*)", re.IGNORECASE)
+_HOST = re.compile(r"\bon\s+(\S+)\s+device\b")
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,9})?")
 _RANK = re.compile(r"#\s+Rank\s+[0-9]+\s")
 _WHOLE = 18
@@ -31,19 +36,32 @@ class NcclRow:
 
 @dataclass(frozen=True)
 class NcclTable:
-    """Rows of one test by size, and its ranks; 0 where the header does not list them."""
+    """Rows of one test by size, its ranks, 0 where the header does not list them, its collective, and its hosts.
+
+    Attributes
+    ----------
+    collective : as nccl-tests call it; `all_reduce` where the output does not say it.
+    hosts : number of hosts that the ranks are on; 0 where the header does not list them.
+    device : name of the GPUs; empty where the header has none or several.
+    """
 
     ranks: int
     rows: tuple[NcclRow, ...]
+    collective: str = "all_reduce"
+    hosts: int = 0
+    device: str = ""
 
 
 def read_nccl_tests(text: str, file: str) -> NcclTable:
     """Return the rows of one test out of place; raises `InputError` with the line of what cannot be read."""
     rows: list[NcclRow] = []
-    ranks = 0
+    ranks, named, hosts, devices = 0, _NAMED.search(text), set[str](), set[str]()
     for at, raw in enumerate(text.splitlines(), 1):
         line = _PREFIX.sub("", raw)
-        ranks += bool(_RANK.match(line))
+        if _RANK.match(line):
+            ranks += 1
+            hosts.update(_HOST.findall(line))
+            devices.update(found.strip() for found in _DEVICE.findall(line))
         words = line.split()
         if not words or not words[0].isascii() or not words[0].isdigit():
             if len(words) in _COLUMNS and words[0][:1].isdigit():
@@ -56,7 +74,9 @@ def read_nccl_tests(text: str, file: str) -> NcclTable:
     sizes = [row.size for row in rows]
     if len(set(sizes)) < len(sizes):
         raise InputError(Mistake("a size comes twice; a file of one test is read", file, key="size"))
-    return NcclTable(ranks, tuple(sorted(rows, key=lambda row: row.size)))
+    collective = named[1] if named else "all_reduce"
+    return NcclTable(ranks, tuple(sorted(rows, key=lambda row: row.size)), collective, len(hosts),
+                     devices.pop() if len(devices) == 1 else "")  # fmt: skip
 
 
 def _row(words: list[str], file: str, line: int) -> NcclRow:
@@ -100,6 +120,8 @@ class _Gathered:
     capabilities: set[int] = field(default_factory=set)
     links: list[tuple[int, str, int, bool, int]] = field(default_factory=list)
     nics: list[float] = field(default_factory=list)
+    devices: list[str] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
 
 
 class _Reader:
@@ -134,6 +156,7 @@ class _Reader:
         found.opened.append(name)
         if name == "pci":
             found.busids.append(attributes.get("busid", ""))
+            found.devices.append(attributes.get("device", "").lower())
         elif name == "gpu":
             self._gpu(attributes)
         elif name == "nvlink":
@@ -149,6 +172,7 @@ class _Reader:
         if len(found.gpus) == MOST_GPUS:
             raise self._wrong("gpu", f"more than {MOST_GPUS} GPUs are not read")
         found.gpus.append(busid)
+        found.named.add(found.devices[-1])
         found.capabilities.add(self._number("gpu", attributes, "sm", 999))
 
     def _nvlink(self, attributes: dict[str, str]) -> None:
@@ -164,6 +188,7 @@ class _Reader:
         self.found.opened.pop()
         if name == "pci":
             self.found.busids.pop()
+            self.found.devices.pop()
 
 
 def read_nccl_topology(text: str, file: str) -> GpuNode:
@@ -178,7 +203,8 @@ def read_nccl_topology(text: str, file: str) -> GpuNode:
 
 def _node(found: _Gathered) -> GpuNode:
     if not found.gpus:
-        raise InputError(Mistake("no GPU was found", file=found.file, key="system"))
+        message = "no GPU was found; the dump of `NCCL_TOPO_DUMP_FILE` has them, a file for `NCCL_TOPO_FILE` has none"
+        raise InputError(Mistake(message, file=found.file, key="system"))
     if len(found.capabilities) > 1:
         several = ", ".join(map(str, sorted(found.capabilities)))
         raise InputError(Mistake(f"found GPUs of {several}; those of one kind are read", found.file, key="gpu.sm"))
@@ -201,4 +227,5 @@ def _node(found: _Gathered) -> GpuNode:
         if peers.get((second, first)) != count or first == second:
             message = f"GPUs {first} and {second} do not agree on their links"
             raise InputError(Mistake(message, found.file, key="nvlink.count"))
-    return GpuNode(len(found.gpus), peers, switched[0], found.capabilities.pop(), tuple(found.nics))
+    device = found.named.pop() if len(found.named) == 1 else ""
+    return GpuNode(len(found.gpus), peers, switched[0], found.capabilities.pop(), nics=tuple(found.nics), device=device)

@@ -132,7 +132,7 @@ def _is_gated(keys: Keys) -> bool:
     path = ("model", "activation")
     found = keys.raw(*path)
     if found is not None and not (isinstance(found, str) and found in _ACTIVATIONS):
-        keys.unsupported(path, f"found {found!r:.60}; 'gelu', of two matrices, is assumed")
+        keys.wrong(path, f"found {found!r:.60}; allowed: {', '.join(_ACTIVATIONS)}")
     return isinstance(found, str) and _ACTIVATIONS.get(found, False)
 
 

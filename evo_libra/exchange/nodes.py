@@ -123,7 +123,9 @@ def _read_tests(source: Source) -> Draft:
         raise InputError(
             Mistake("no message of 30 MB and more was found; smaller ones wait for latencies", source.file)
         )
-    return Draft(bus=(table.ranks, statistics.median(row.bus for row in rows)))
+    return Draft(
+        bus=(table.ranks, statistics.median(row.bus for row in rows)), collective=table.collective, gpu=table.device
+    )
 
 
 def _has(key: str) -> Callable[[Source], bool]:

@@ -216,5 +216,5 @@ def order_devices(chosen: Chosen) -> OrderDevices:
     place = int(book.place(chosen.population.select([0]))[0])
     order, tree = book.orders[place], book.trees[place]
     if order.family == "slice":
-        raise InputError(f"{order.system} is rented as a whole, so that there is nothing to place and to cable")
+        raise InputError(f"{order.system} is rented as a whole, so there is nothing to place and to cable")
     return OrderDevices(order, tree, book.products, topology_layout(order, tree, book.products))

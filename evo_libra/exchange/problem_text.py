@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from ruamel.yaml import YAML
 
 from evo_libra.errors import InputError, printable
 from evo_libra.exchange.formats import PARTS, Draft
-from evo_libra.exchange.gpu_node import GpuNode
+from evo_libra.exchange.gpu_node import GpuNode, joined, npu_named
 from evo_libra.exchange.node_fabric import CATALOG, OPTICS, NodeFabric, fabric_of, npu_of
+from evo_libra.exchange.summary import summary_of
 from evo_libra.exchange.systems_sold import Sold, sold_with
 from evo_libra.problem.question import Question
 
@@ -33,12 +35,13 @@ _LONG = 8192
 
 @dataclass(frozen=True)
 class Made:
-    """The data of a problem file, which question it asks and why, and what of it no file said."""
+    """The data of a problem file, which question it asks and why, what was made, and what of it no file said."""
 
     data: Mapping[str, Any]
     asked: str
     left: tuple[str, ...]
     assumed: tuple[str, ...]
+    summary: tuple[str, ...] = ()
 
 
 def made_of(
@@ -68,18 +71,23 @@ def made_of(
         raise InputError(f"{', '.join(drafts)}: no model; give a file that has one, such as a config.json, too")
     node = _node(drafts)
     machine = _machine(drafts, npus, npu) | ({} if nodes is None else {"npus": _npus_of(nodes, npus, node)})
+    _name(machine, drafts, node, assumed)
     _complete(machine, parts, assumed, None if node is None else node[1])
+    _batch(drafts, machine, parts, assumed)
     left = tuple(sentence for draft in drafts.values() for sentence in draft.left)
     files, sold = ", ".join(drafts), _sold(machine, parts, node)
+    own = [file for file, draft in drafts.items() if "vocabulary" in draft.generator]
+    drawn = None if node is None else node[1]
+    summary = tuple(summary_of(parts["generator"], parts["training"], machine["npus"], own, node=drawn))
     if question == "order" and not sold.systems:
         raise InputError(f"{files}: nothing can be ordered: {sold.reason}")
     if sold.systems and question != "design":
         asked = f"an order, as {' and '.join(sold.systems)} with {machine['npu']} can be bought"
-        return Made(_order(name, sold, parts, files), asked, left, (*assumed, _SYSTEMS))
+        return Made(_order(name, sold, parts, files), asked, left, (*assumed, _SYSTEMS), summary)
     around = None if node is None else _around(drafts, *node, machine)
     assumed += [_networks(around=node is not None), *([] if around is None else around.assumed)]
     asked = f"a design, {'as it was asked for' if sold.systems else f'as there is nothing to order: {sold.reason}'}"
-    return Made(_problem(name, machine, parts, files, around), asked, left, tuple(assumed))
+    return Made(_problem(name, machine, parts, files, around), asked, left, tuple(assumed), summary)
 
 
 def _sold(machine: Mapping[str, Any], parts: Mapping[str, Any], node: tuple[str, GpuNode] | None) -> Sold:
@@ -95,10 +103,10 @@ def _sold(machine: Mapping[str, Any], parts: Mapping[str, Any], node: tuple[str,
 
 def _networks(*, around: bool) -> str:
     outside = " outside of the server" if around else ""
-    return f"the networks to search{outside}, and {100 * _EFFICIENCY:.0f} % efficiency of optics, as no file gives them"
+    return f"the networks to search{outside}, and {100 * _EFFICIENCY:.0f} % efficiency of optics: no file gives them"
 
 
-_SYSTEMS = "the network to order, and the objectives, as no file gives them"
+_SYSTEMS = "the network to order, and the objectives: no file gives them"
 
 
 def _parts(drafts: Mapping[str, Draft]) -> tuple[dict[str, dict[str, Any]], list[str]]:
@@ -145,10 +153,15 @@ def _node(drafts: Mapping[str, Draft]) -> tuple[str, GpuNode] | None:
 
 
 def _around(drafts: Mapping[str, Draft], file: str, node: GpuNode, machine: Mapping[str, Any]) -> NodeFabric:
+    tray, node = node, joined(node, machine["npu"], machine["npus"])
     if machine["npus"] % node.gpus:
         raise InputError(f"{file}: found {machine['npus']} NPUs; servers of {node.gpus} GPUs are needed, all of each")
-    buses = [(name, *draft.bus) for name, draft in drafts.items() if draft.bus is not None]
-    return fabric_of(node, file, machine["npu"], buses)
+    buses = [(name, *draft.bus, draft.collective) for name, draft in drafts.items() if draft.bus is not None]
+    around = fabric_of(node, file, machine["npu"], buses)
+    if node is tray:
+        return around
+    racks = f"that NVLink joins trays of {tray.gpus} GPUs to racks of {node.gpus}, as {machine['npu']} is sold"
+    return replace(around, assumed=(racks, *around.assumed))
 
 
 def _merge(into: dict[str, Any], values: Mapping[str, Any], where: str) -> None:
@@ -163,6 +176,22 @@ def _merge(into: dict[str, Any], values: Mapping[str, Any], where: str) -> None:
             into[key] = value
 
 
+def _name(
+    machine: dict[str, Any], drafts: Mapping[str, Draft], node: tuple[str, GpuNode] | None, assumed: list[str]
+) -> None:
+    """Set the accelerator that a measurement names; a server without NVLink needs a name."""
+    if "npu" in machine:
+        return
+    named = {npu: file for file, draft in drafts.items() if (npu := npu_named(draft.gpu)) is not None}
+    if len(named) > 1:
+        raise InputError(f"{' and '.join(named.values())} are of {' and '.join(named)}; one accelerator is needed")
+    for npu, file in named.items():
+        machine["npu"] = npu
+        assumed.append(f"the accelerator {npu}, as {file} calls its GPUs; --npu names another one")
+    if not named and node is not None and node[1].gpus > 1 and not node[1].switched and not node[1].peers:
+        raise InputError(f"{node[0]}: no GPU has NVLink, so the links name no accelerator; give --npu")
+
+
 def _complete(
     machine: dict[str, Any], parts: dict[str, dict[str, Any]], assumed: list[str], node: GpuNode | None
 ) -> None:
@@ -175,23 +204,40 @@ def _complete(
         raise InputError(f"no file says how many NPUs there are; give --npus{more}")
     if "npu" not in machine:
         machine["npu"] = (node and npu_of(node)) or _NPU
-        assumed.append(f"the accelerator {machine['npu']}, as no file names one; --npu names another one")
+        said = "as the server has it" if node is not None and node.npu else "as no file names one"
+        assumed.append(f"the accelerator {machine['npu']}, {said}; --npu names another one")
     training = parts["training"]
     if not degrees and not training.keys() & _OF_PLANS:
         degrees |= {"tp": "any", "pp": "any"}
         training |= {"zero": [1, 3], "recompute": ["none", "full"]}
-        assumed.append("that the search chooses the plan, as no file has one")
+        assumed.append("that the search chooses the plan because no file has one")
     elif "recompute" not in training:
         training["recompute"] = "none"
-        assumed.append("that no activations are computed again, as no file says it")
-    if "global_batch" not in training:
-        replicas = max(machine["npus"] // shared, 1)
-        training["global_batch"] = replicas * training.get("micro_batch", 1)
-        assumed.append(f"a global batch of {training['global_batch']}, a microbatch of each replica")
+        assumed.append("that no activations are computed again because no file says it")
     if unsaid := _useful_degrees(parts):
         if "any" not in degrees.values():
             assumed.append(f"that the search chooses {' and '.join(unsaid)}, which no file states")
         degrees |= dict.fromkeys(unsaid, "any")
+
+
+def _batch(
+    drafts: Mapping[str, Draft], machine: Mapping[str, Any], parts: Mapping[str, dict[str, Any]], assumed: list[str]
+) -> None:
+    """Set the batch of a step, and the copies of shards, where files say them by the number of replicas."""
+    npus, training, degrees = machine["npus"], parts["training"], parts["parallelism"]
+    sizes = [degree for name in ("tp", "cp", "pp") if isinstance(degree := degrees.get(name, 1), int)]
+    replicas = max(npus // prod(sizes), 1)
+    shard = next((draft.shard for draft in drafts.values() if draft.shard is not None), None)
+    if shard is not None and replicas > shard and replicas % shard == 0:
+        training["replicate"] = replicas // shard
+    if "global_batch" in training:
+        return
+    steps = next((draft.accumulation for draft in drafts.values() if draft.accumulation is not None), None)
+    micro = training.get("micro_batch", 1)
+    training["global_batch"] = replicas * micro if steps is None else micro * steps * npus
+    found = f"a global batch of {training['global_batch']:,}, "
+    by = f"{micro} sequences x {steps} steps x {npus:,} NPUs, as DeepSpeed counts it"
+    assumed.append(found + ("a microbatch of each replica" if steps is None else by))
 
 
 def _useful_degrees(parts: Mapping[str, Mapping[str, Any]]) -> list[str]:

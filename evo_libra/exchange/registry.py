@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import TypeVar
 
 from evo_libra.errors import InputError, Mistake, unknown
@@ -11,14 +13,14 @@ from evo_libra.exchange import (
     deepspeed,
     graphviz,
     hugging_face,
-    megatron,
+    megatron_script,
     megatron_writer,
     nemo,
     netbox,
     nodes,
 )
 from evo_libra.exchange.formats import Chosen, Draft, Reader, Writer, Written
-from evo_libra.files.source import parse_source
+from evo_libra.files.source import Source, parse_source
 from evo_libra.installed import entry_points_of
 
 ENTRY_POINTS = "evo_libra.readers"
@@ -32,7 +34,7 @@ Format = TypeVar("Format", Reader, Writer)
 PACKAGED = (
     *calculon.READERS,
     *hugging_face.READERS,
-    *megatron.READERS,
+    *megatron_script.READERS,
     *nemo.READERS,
     *deepspeed.READERS,
     *nodes.READERS,
@@ -79,6 +81,14 @@ def write_as(name: str, chosen: Chosen) -> Written:
     return known[name].write(chosen)
 
 
+def _parsed(text: str, file: str, parse: Callable[[str, str], Source]) -> Source | InputError:
+    """Return a text as data, or the mistake in it."""
+    try:
+        return parse(text, file)
+    except InputError as error:
+        return error
+
+
 def read_text_as(text: str, file: str, name: str | None = None) -> tuple[Reader, Draft]:
     """Return what a text says of a problem, and the format that it is in.
 
@@ -94,13 +104,13 @@ def read_text_as(text: str, file: str, name: str | None = None) -> tuple[Reader,
     if name is not None and name not in known:
         raise InputError(unknown("format", name, known))
     wrong = None
+    parse = cache(_parsed)  # most formats are YAML or JSON, which take long to parse
     for reader in known.values() if name is None else [known[name]]:
-        try:
-            source = (reader.parse or parse_source)(text, file)
-        except InputError as error:
+        source = parse(text, file, reader.parse or parse_source)
+        if isinstance(source, InputError):
             if reader.mark is not None and reader.mark in text:
-                raise
-            wrong = wrong or error
+                raise source
+            wrong = wrong or source
             continue
         if name is not None or reader.recognise(source):
             if not isinstance(source.data, dict):

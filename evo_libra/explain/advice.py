@@ -15,7 +15,7 @@ from evo_libra.explain.recommend import KNEE, Recommendation, Recommended, recom
 from evo_libra.explain.record import PartCost
 from evo_libra.explain.references import ReferencePoint
 from evo_libra.explain.sheet import Section, section
-from evo_libra.front.families import families_of
+from evo_libra.front.families import labels_of
 from evo_libra.front.front import Front
 from evo_libra.network.orders.text import is_order
 from evo_libra.optimality.scope import Scope
@@ -140,7 +140,7 @@ def short_advised(front: Front, advices: Sequence[Advice]) -> Iterator[str]:
 
 def _names(front: Front) -> dict[int, str]:
     """Return what designs are called, by their ids."""
-    ids, labels = front.frame["id"].to_list(), families_of(front).labels
+    ids, labels = front.frame["id"].to_list(), labels_of(front)
     return {place: f"#{place} {label}" for place, label in zip(ids, labels, strict=True)}
 
 

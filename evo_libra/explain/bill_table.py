@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError
@@ -19,10 +19,14 @@ from evo_libra.network.blocks import ITEMS
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
 
+if TYPE_CHECKING:
+    import polars as pl
+
 COLUMNS = (
-    "dimension", "technology", "item", "part", "pieces", "unit_usd", "cost_usd", "unit_W", "power_W", "source", "year",
+    "dimension", "technology", "item", "part", "pieces", "unit_usd", "cost_usd", "low_usd", "high_usd", "unit_W",
+    "power_W", "source", "year",
 )  # fmt: skip
-"""Columns of a bill; dimensions count from 1, the innermost first. Other rows have none."""
+"""Columns of a bill. Rows of the network have a dimension, 0 the innermost, and the cost at both ends of prices."""
 
 ORDER_COLUMNS = (
     "section", "part", "item", "pieces", "unit_usd", "cost_usd", "low_usd", "high_usd", "unit_W", "power_W", "source",
@@ -66,8 +70,9 @@ def _network(problem: Problem, pricing: BillOfMaterials, one: Population) -> Ite
         part = parts_in(pricing.parts[technology])[ITEMS.index(row["item"])]
         yield {
             **row,
-            "dimension": row["dimension"] + 1,
             "technology": problem.catalog.names[technology],
+            "low_usd": None if part is None else row["pieces"] * part.price.low,
+            "high_usd": None if part is None else row["pieces"] * part.price.high,
             "unit_W": row["power_W"] / row["pieces"],
             "source": None if part is None else part.source,
             "year": None if part is None else part.year,
@@ -90,9 +95,25 @@ def _of_system(row: SystemRow) -> dict[str, Any]:
 
 
 def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV (RFC 4180) with a header of the columns."""
+    """Return rows as CSV (RFC 4180) with a header of the columns; no text is a formula of a spreadsheet."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns)
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: _inert(value) for name, value in row.items()} for row in rows)
     return text.getvalue()
+
+
+def frame_csv(frame: pl.DataFrame) -> str:
+    """Return a frame as CSV; no text is a formula of a spreadsheet."""
+    import polars as pl  # noqa: PLC0415 - who has a frame has imported it
+
+    return frame.with_columns(pl.col(pl.String).str.replace(rf"^([{_FORMULA}])", "'$1")).write_csv()
+
+
+_FORMULA = "=+@\t\r\n-"
+"""Characters at which a spreadsheet takes the text of a cell for a formula."""
+
+
+def _inert(value: object) -> object:
+    """Return the value of a cell; a text that a spreadsheet would take for a formula has an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in tuple(_FORMULA) else value

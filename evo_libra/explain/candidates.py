@@ -9,7 +9,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.errors import InputError
-from evo_libra.front.families import families_of, structures_of
+from evo_libra.front.families import families_of, short_network, structures_of
 from evo_libra.front.front import Front, time_of
 from evo_libra.problem.bands import BAND, FACTORS, HIGH, LOW, Part, are_equal, read_parts
 
@@ -33,6 +33,7 @@ class Candidates:
     limits : the largest value of a column.
     ends : (n,) ends of the bands of objectives, by column; NaN of a design that has none.
     reasons : for which the time of each design may be off; empty where none has a band.
+    same_but_number : (n,) orders that differ in nothing but how many systems they have; None : designs by `network`.
     noun : what a row is, an order or a design.
     """
 
@@ -44,6 +45,12 @@ class Candidates:
     noun: str = "design"
     ends: Mapping[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
     reasons: Sequence[tuple[Part, ...]] = ()
+    same_but_number: IntArray | None = None
+
+    @property
+    def alternatives(self) -> IntArray:
+        """(n,) what could be bought: designs of the same are no alternatives to each other."""
+        return self.network if self.same_but_number is None else self.same_but_number
 
     @property
     def values(self) -> FloatArray:
@@ -126,8 +133,17 @@ def candidates_of(
     ends = {c: (front.frame[LOW + c].to_numpy(), front.frame[HIGH + c].to_numpy()) for c in front.banded}
     return Candidates(
         ids, networks.of, figures, objectives=front.objectives, limits=dict(limits or {}), noun=front.noun, ends=ends,
-        reasons=_reasons(front) if ends else (),
+        reasons=_reasons(front) if ends else (), same_but_number=_same_but_number(front),
     )  # fmt: skip
+
+
+def _same_but_number(front: Front) -> IntArray | None:
+    """Return orders in groups: those of a file that says about how many NPUs differ in racks more or less."""
+    if front.noun != "order":
+        return None
+    heads = [short_network(design).partition(" ")[2] for design in front.frame["design"]]
+    names = list(dict.fromkeys(heads))
+    return np.array([names.index(head) for head in heads], dtype=np.int64)
 
 
 def _reasons(front: Front) -> tuple[tuple[Part, ...], ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import Population
+from evo_libra.arrays import FloatArray, Population
 from evo_libra.explain.record import FailingPart, Failures, Spares
 from evo_libra.network.bill import parts_in
 from evo_libra.network.catalog.failures import HOUR
@@ -32,6 +34,7 @@ def fault_report(problem: Problem, population: Population) -> Failures | None:
     units = where.units(_spares(one))
     running = float(np.exp(-waits) * spare_enough(np.array([spared]), units)[0])
     shares = _shares(network.faults, stops, running, float(np.exp(-slows)))
+    needed = Needed(network.faults, np.array([stops, spared, waits + slows]), fixed=int(where.level[0]) < 0)
     interval = float(network.faults.intervals(np.array([stops]))[0])
     lost = {name: share for name, share in shares.items() if name != "useful" and share > _ROUNDING}
     return Failures(
@@ -42,7 +45,7 @@ def fault_report(problem: Problem, population: Population) -> Failures | None:
         dominant_part=rows[0]["part"] if stops else None,
         dominant_loss=max(lost, key=lost.__getitem__) if lost else None,
         parts=tuple(map(_shown, rows)),
-        spares=_spare_figures(problem, one, int(where.unit[0]), int(units[0])),
+        spares=_spare_figures(problem, one, int(where.unit[0]), int(units[0]), needed=needed),
     )
 
 
@@ -98,11 +101,47 @@ def _shares(faults: Faults, stops: float, running: float, full: float) -> dict[s
     }
 
 
-def _spare_figures(problem: Problem, one: Population, unit: int, units: int) -> Spares:
+@dataclass(frozen=True)
+class Needed:
+    """The spare units that a design needs: (3,) figures of `Faults.useful`; `fixed` where no spare takes a place."""
+
+    faults: Faults
+    figures: FloatArray
+    fixed: bool
+
+    def useful(self, units: int) -> float:
+        """Return the useful share of time with some units."""
+        return float(self.faults.useful(self.figures[:, None].copy(), np.array([float(units)]))[0])
+
+    @property
+    def most(self) -> float:
+        """The useful share that any number of units can reach."""
+        return self.useful(0 if self.fixed else _ENOUGH)
+
+    def units(self, share: float) -> int | None:
+        """Return the fewest units with which a share of the time is useful; None where no number is enough."""
+        if self.most < share:
+            return None
+        return bisect_left(range(_ENOUGH), share, key=self.useful)
+
+
+_ENOUGH = 10_000_000
+"""Units that are more than any design has in repair."""
+SHARES = (0.95, 0.99)
+"""Useful shares of time that spares are counted for."""
+
+
+def _spare_figures(problem: Problem, one: Population, unit: int, units: int, needed: Needed) -> Spares:
     """Return how many spares there are, what one of them replaces, and what their part of the network costs."""
     spares = int(_spares(one)[0])
     cost, watts = problem.pricing.built(one).totals(one.bandwidth, power=True)
     more = spares / problem.npus
     return Spares(
-        npus=spares, unit_npus=unit, units=units, cost_usd=float(cost[0]) * more, power_W=float(watts[0]) * more
+        npus=spares,
+        unit_npus=unit,
+        units=units,
+        cost_usd=float(cost[0]) * more,
+        power_W=float(watts[0]) * more,
+        needed={f"{100 * share:g}": needed.units(share) for share in SHARES},
+        most_useful=needed.most,
     )

@@ -12,13 +12,16 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership, system_cost, system_watts
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import ReadsDesigns, SearchProblem
 
 ASSUMED = TotalCostOfOwnership(years=4.0, usd_per_kWh=0.10, pue=1.2)
 """Operation of a system whose file has no `tco`; whatever rests on it says so."""
 
-_VALUE = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:USD)?\s*(?:(?:/|per )\s*(?:[GNTX]PU[- ])?(?:hour|h))?", re.IGNORECASE)
+_VALUE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(?:USD\s*)?(?:(?:/|per )\s*(?:[GNTX]PU[- ])?(?:hour|h))?", re.IGNORECASE)
 _HOUR = 3600.0
+
+_OF_USERS = ("ttft", "tpot", "time", "tokens-per-s")
+"""Quantities that say how long users wait, and how many are served."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +39,7 @@ class HourPrice:
     left_out : what the total does not have.
     tokens : (n,) tokens of an iteration; None where they are not known.
     training_tokens : of the whole training that the file describes; None where it does not say.
+    serves : whether users wait for the time; `users_limited` : whether the file limits that, or how many it serves.
     """
 
     tco: TotalCostOfOwnership = ASSUMED
@@ -48,6 +52,8 @@ class HourPrice:
     left_out: str = ""
     tokens: FloatArray | None = None
     training_tokens: float | None = None
+    serves: bool = False
+    users_limited: bool = False
 
     @property
     def hours(self) -> float:
@@ -64,20 +70,34 @@ class HourPrice:
         return np.asarray(self.total_usd / self.hours / self.npus)
 
 
-def hour_price(problem: SearchProblem | None, designs: Sequence[str] | None, value: float | None = None) -> HourPrice:
+def hour_price(
+    problem: SearchProblem | None, designs: Sequence[str] | None, value: float | None = None, *, fabrics: bool = False
+) -> HourPrice:
     """Return the price of an hour of designs in the notation.
 
     The total is the price of NPUs, hosts and network, and their energy under load: `system-tco` of
-    `evo_libra.problem.objectives`, without the energy where no source gives the power.
+    `evo_libra.problem.objectives`, without the energy where no source gives the power. Designs may be known as
+    `fabrics` without their problem; those of a problem in Python have no notation.
     """
     if not isinstance(problem, Problem) or designs is None:
-        why = "the problem is not at hand" if problem is None else "a problem in Python has no prices of NPUs"
+        fabrics = fabrics or isinstance(problem, ReadsDesigns)
+        known = f"a problem {'of fabrics' if fabrics else 'in Python'} has no prices of NPUs"
+        why = known if fabrics or problem is not None or designs is None else "the problem is not at hand"
         return HourPrice(value=value, missing=why)
     read = problem.read(list(designs))
-    figures, tco = problem.measure(read, timed=False), problem.sources.tco
+    return hour_price_of(problem, problem.measure(read, timed=False), value)
+
+
+def hour_price_of(
+    problem: Problem, figures: Figures, value: float | None = None, tco: TotalCostOfOwnership | None = None
+) -> HourPrice:
+    """Return the price of an hour of designs with some figures, and with other years of operation where given."""
+    stated = problem.sources.tco
+    npus = figures.npus.prod(axis=0).astype(np.float64)
     found = HourPrice(
-        tco=tco or ASSUMED, assumed=tco is None, value=value, npus=read.npus.prod(axis=0).astype(np.float64),
-        tokens=_tokens(figures, len(read)), training_tokens=training_tokens(problem),
+        tco=tco or stated or ASSUMED, assumed=stated is None, value=value, npus=npus,
+        tokens=_tokens(figures, len(npus)), training_tokens=training_tokens(problem), serves=_serves(problem),
+        users_limited=_serves(problem) and any(one.quantity in _OF_USERS for one in problem.constraints),
     )  # fmt: skip
     return _with_total(found, problem, figures)
 
@@ -93,6 +113,16 @@ def _with_total(found: HourPrice, problem: Problem, figures: Figures) -> HourPri
     if figures.npu_watts is None or not problem.pricing.kits or problem.sources.system.lacking("watts"):
         return replace(found, left_out="Energy is left out: some part has no power.")
     return replace(found, total_usd=np.asarray(usd + found.tco.cost(system_watts(figures))), parts=(*parts, "energy"))
+
+
+def _serves(problem: Problem) -> bool:
+    return any(loop.workload.answer_tokens is not None for loop in problem.time.loops)
+
+
+def answer_tokens(problem: Problem) -> float | None:
+    """Return the tokens of an answer of the only workload, if it is served."""
+    served, *others = (loop.workload for loop in problem.time.loops)
+    return None if others else served.answer_tokens
 
 
 def _tokens(figures: Figures, count: int) -> FloatArray | None:

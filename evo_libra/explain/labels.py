@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from evo_libra.explain.time_record import Size
 
 
+TOKEN_SECONDS = "time_per_Mtoken_s"  # noqa: S105 - a column
+"""The column of a rate as its inverse, which is minimised."""
+
+
 def noun(column: str) -> str:
     """Return the name of a column in words.
 
@@ -34,8 +38,29 @@ def limit_text(column: str, limit: float) -> str:
 
     >>> limit_text("cost_usd", 3e8), limit_text("time_ms", 5000.0), limit_text("power_kW", 70.0)
     ('cost <= 300 MUSD', 'time <= 5000 ms', 'power <= 70 kW')
+    >>> limit_text("time_per_Mtoken_s", 0.2)
+    'tokens/s >= 5 million'
     """
+    if column == TOKEN_SECONDS:
+        return f"tokens/s >= {_tokens_text(limit)}"
     return f"{noun(column)} <= {value_text(column, limit)}"
+
+
+def best_text(column: str, value: float) -> str:
+    """Return the best figure of a column that is minimised.
+
+    >>> best_text("time_ms", 5.0), best_text("time_per_Mtoken_s", 100.0)
+    ('the lowest time is 5 ms', 'the most tokens/s are 10,000')
+    """
+    if column == TOKEN_SECONDS:
+        return f"the most tokens/s are {_tokens_text(value)}"
+    return f"the lowest {noun(column)} is {value_text(column, value)}"
+
+
+def _tokens_text(seconds: float) -> str:
+    """Return the tokens of a second, of seconds of a million."""
+    million = 1.0 / seconds
+    return f"{number(million)} million" if million >= 1.0 else f"{1e6 * million:,.5g}"
 
 
 def value_text(column: str, value: float) -> str:

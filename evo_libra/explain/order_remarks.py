@@ -39,7 +39,7 @@ def _efficiency(
     spec, efficiency = reached(order, products), problem.time.efficiency
     if spec.efficiency_range is None or efficiency is None:
         return
-    times = [_reaching(problem.time, technology, end / spec.efficiency) for end in spec.efficiency_range]
+    times = [problem.time.with_efficiency(technology, end / spec.efficiency) for end in spec.efficiency_range]
     said = f"{order.switch} reaches {_percent(spec.efficiency)} of the wire here"
     yield from _at_both_ends(problem, first, said, ends=tuple(map(_percent, spec.efficiency_range)), times=times)
 
@@ -54,14 +54,6 @@ def _latency(
     times = [problem.time.with_switch_latency(technology, seconds(end)) for end in switch.latency_range_ns]
     said = f"{order.switch} passes a message on in {_nanoseconds(switch.latency_ns)} here"
     yield from _at_both_ends(problem, first, said, ends=tuple(map(_nanoseconds, switch.latency_range_ns)), times=times)
-
-
-def _reaching(time: TimeModel, technology: int, factor: float) -> TimeModel:
-    """Return a time model in which a scale-out network reaches a multiple of its efficiency."""
-    assert time.efficiency is not None, "asked before"  # noqa: S101 - internal error
-    changed = time.efficiency.copy()
-    changed[technology] *= factor
-    return replace(time, efficiency=changed)
 
 
 def _at_both_ends(

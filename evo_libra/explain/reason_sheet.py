@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evo_libra.explain.labels import cell, change, dollars, percent, pieces, short_design
 from evo_libra.explain.neighbours import Neighbour
-from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse, Failures, OrderLine, PartRow, SystemRow
+from evo_libra.explain.record import (
+    Breakdown,
+    DesignRecord,
+    DimensionUse,
+    Failures,
+    OrderLine,
+    PartRow,
+    Spares,
+    SystemRow,
+)
 from evo_libra.explain.sheet import Row, Section, Table, band_sentences, figure_rows, section
 from evo_libra.explain.system_bill import sum_of
 from evo_libra.explain.time_sheet import streams_table, workload_sections
@@ -184,6 +193,17 @@ def _failure_sentences(found: Failures) -> Iterator[str]:
         yield f"a checkpoint after every {number(found.checkpoint_interval_s)} s of work"
     if spares.npus:
         yield f"{spares.npus:,} spare NPUs: {spares.units:,} units of {spares.unit_npus:,} NPUs"
+    yield from _needed_sentences(spares)
+
+
+def _needed_sentences(spares: Spares) -> Iterator[str]:
+    """Yield how many spare units keep shares of the time useful, and which share none reaches."""
+    known = [f"{units:,} for {share} %" for share, units in spares.needed.items() if units is not None]
+    if known:
+        yield f"spare units of {spares.unit_npus:,} NPUs that keep time useful: {' and '.join(known)}"
+    if short := [share for share, units in spares.needed.items() if units is None]:
+        most = percent(_PERCENT * spares.most_useful)
+        yield f"no number of spares keeps {short[0]} % of the time useful: {most} % at most"
 
 
 _NONE = 1e-9

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from evo_libra.explain.candidates import STEP, Candidates, Step
-from evo_libra.explain.labels import limit_text, noun, per_what, percent, value_text
+from evo_libra.explain.labels import TOKEN_SECONDS, best_text, limit_text, noun, per_what, percent, value_text
 from evo_libra.problem.protocol import TIME
 from evo_libra.quantities import money_text
 
@@ -237,9 +237,7 @@ _NOTHING = 1e-4
 
 def nothing_within(found: Candidates) -> str:
     """Return that nothing keeps the limits, and the best value of each."""
-    best = ", ".join(
-        f"the lowest {noun(column)} is {value_text(column, float(found.figures[column].min()))}"
-        for column in found.limits
-    )
+    best = ", ".join(best_text(column, float(found.figures[column].min())) for column in found.limits)
     limits = " and ".join(limit_text(column, limit) for column, limit in found.limits.items())
-    return f"nothing on the front keeps {limits}; {best}"
+    more = "; a constraint on tokens-per-s in the file searches for more" if TOKEN_SECONDS in found.limits else ""
+    return f"nothing on the front keeps {limits}; {best}{more}"

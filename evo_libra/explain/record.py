@@ -114,13 +114,21 @@ class FailingPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Spares:
-    """Spare NPUs, the units that replace each other, and their part of the network."""
+    """Spare NPUs, the units that replace each other, and their part of the network.
+
+    Attributes
+    ----------
+    needed : units with which some percent of the time are useful, by the percent; None where no number is enough.
+    most_useful : the useful share that any number of units can reach.
+    """
 
     npus: int
     unit_npus: int
     units: int
     cost_usd: float
     power_W: float
+    needed: Mapping[str, int | None] = field(default_factory=dict, metadata=INLINE)
+    most_useful: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front, ranks, time_of
 from evo_libra.network.fabric import Fabric, parse_fabric
 from evo_libra.network.orders.text import split_options, with_options
+from evo_libra.problem.bands import BAND, HIGH, LOW
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.schedule_choices import Schedules
 
@@ -71,6 +72,25 @@ def rescore(front: Front, problem: Problem) -> Rescored:
         "design": designs,
     })  # fmt: skip
     return Rescored(frame, dropped, tuple(kept_options), _kendall(before, rescored))
+
+
+def rescored_front(front: Front, found: Rescored) -> Front:
+    """Return the front of the designs under the other time, without bands: they are of the time before."""
+    names = {*front.objectives, "id", "design"}
+    bands = [name for name in front.frame.columns if name.startswith((LOW, HIGH, BAND)) and name not in names]
+    now = {name: found.frame[f"{name}_rescored"] for name in front.objectives}
+    frame = front.frame.drop(bands).with_columns(**now, design=pl.Series(found.rescored))
+    return replace(front, frame=frame.filter(found.frame["on_front"]).sort(front.objectives))
+
+
+def outside_bands(front: Front, found: Rescored) -> int | None:
+    """Return how many designs have a time now that is outside the band of their time before; None without bands."""
+    column = time_of(front.objectives)
+    if column not in front.banded:
+        return None
+    low, high = (front.frame[end + column].to_numpy() for end in (LOW, HIGH))
+    now = found.frame[f"{column}_rescored"].to_numpy()
+    return int((found.frame["feasible"].to_numpy() & ((now < low) | (now > high))).sum())
 
 
 def _offered(fabrics: Iterable[Fabric], schedules: Schedules) -> tuple[list[str], tuple[str, ...]]:

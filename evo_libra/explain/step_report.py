@@ -13,10 +13,11 @@ from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop, channel_of
 from evo_libra.workload.plans.plans import NPU
+from evo_libra.workload.serving.load import closed_loop, load_times
 from evo_libra.workload.serving.observed import LONGEST, OFF, observed, passes
 from evo_libra.workload.serving.serving_plans import DEGREES
 from evo_libra.workload.serving.serving_step import ServingStep
-from evo_libra.workload.training.planned_step import stream_units
+from evo_libra.workload.training.planned_step import all_units
 from evo_libra.workload.training.races import SecondsOf, StepTime, Traffic
 from evo_libra.workload.training.training_step import TrainingStep
 
@@ -136,14 +137,20 @@ def optimizer_streams(
 
 def traffic_seconds(problem: Problem, loop: WeightedLoop, population: Population) -> SecondsOf:
     """Return the seconds of an operation of some traffic of a workload on the first design, as a function."""
-    times = problem.time.channel_times(population.select([0]))
+    first = population.select([0])
+    times = problem.time.channel_times(first)
 
     def seconds_of(traffic: Traffic) -> FloatArray:
-        stream, units = stream_units(traffic, loop.degrees, loop.merging)
         operations = float(np.ravel(traffic.operations)[0])
-        if not units or loop.degrees[traffic.group] == 1:
-            return np.zeros(1)
-        return np.asarray(times[channel_of(loop, stream)] * (units / operations))
+        found = np.zeros(1)
+        for stream, units in all_units(traffic, loop.degrees, loop.merging):
+            if units and loop.degrees[traffic.group] > 1:
+                channel = channel_of(loop, stream)
+                # A simulation sends messages of other sizes, too.
+                if channel not in times:
+                    times[channel] = problem.time.channel_seconds(channel, first)
+                found = found + times[channel] * (units / operations)
+        return found
 
     return seconds_of
 
@@ -164,6 +171,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
     )
     rate = step.tokens / request
     simulated, reason = _simulated(step, seconds_of, token, rate)
+    mean, most = _under_load(step, seconds_of)
     return Serving(
         npu=_npu_name(problem, step.accelerator.name, population),
         input=step.setup.prompt,
@@ -175,6 +183,8 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         users=step.users,
         ttft_one_user_ms=alone / _MILLI,
         ttft_ms=upper / _MILLI,
+        ttft_mean_ms=mean,
+        ttft_p95_ms=most,
         tpot_ms=token / _MILLI,
         request_ms=request / _MILLI,
         tokens_per_s=rate,
@@ -187,6 +197,14 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         not_simulated=reason,
         memory=memory_of(problem, step, first),
     )
+
+
+def _under_load(step: ServingStep, seconds_of: SecondsOf) -> tuple[float | None, float | None]:
+    """Return ms of first tokens in a steady state, of a plan whose replicas process prompts and have no pipeline."""
+    if step.prefill or step.parallelism["pp"] > 1 or any(step.expanded.values()):
+        return None, None
+    found = closed_loop(load_times(step.setup, step.serving_plan, seconds_of), step.concurrency)
+    return (found.first / _MILLI, found.first_p95 / _MILLI) if found.stable else (None, None)
 
 
 def _prefill_parallelism(step: ServingStep) -> dict[str, int]:

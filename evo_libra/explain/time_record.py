@@ -113,6 +113,8 @@ class Serving:
     Attributes
     ----------
     prefill_parallelism : of replicas that only process prompts, where it differs.
+    ttft_mean_ms, ttft_p95_ms : to the first token in a steady state, on average and of all but one in twenty; `ttft_ms`
+        is the mean where all ask at once. None of plans with pipelines, pools or expansion memory.
     prefill_ms : of a prompt; `decode_ms` : of a step that gives each user of a replica a token.
     simulated : what a simulation says; `not_simulated` : why there is none.
     between : ends of the bands of figures, by their keys; empty where nothing alike was measured.
@@ -128,6 +130,8 @@ class Serving:
     users: int
     ttft_one_user_ms: float
     ttft_ms: float
+    ttft_mean_ms: float | None = None
+    ttft_p95_ms: float | None = None
     tpot_ms: float
     request_ms: float
     tokens_per_s: float

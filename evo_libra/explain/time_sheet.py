@@ -169,6 +169,9 @@ def _users(serving: Serving, powered: str) -> Iterator[str]:
     further, last = time_text(serving.tpot_ms), time_text(serving.request_ms)
     yield f"{first}, a further one each {further}, the last one after {last}"
     yield from _times_between(serving)
+    if serving.ttft_mean_ms is not None and serving.ttft_p95_ms is not None:
+        mean, most = time_text(serving.ttft_mean_ms), time_text(serving.ttft_p95_ms)
+        yield f"in a steady state the first token after {mean} on average, within {most} for 19 of 20"
     rate, each = _figure(serving, "tokens_per_s", "tokens/s"), number(serving.tokens_per_s_per_npu)
     yield f"{rate}, {each} on each {serving.npu}"
     if serving.simulated is not None:

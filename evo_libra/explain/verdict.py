@@ -8,41 +8,41 @@ every step away from it costs more than it saves.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.arrays import BoolArray
 from evo_libra.errors import InfeasibleError, InputError
-from evo_libra.explain.candidates import Candidates
-from evo_libra.explain.hour_price import HourPrice, hour_price
-from evo_libra.explain.labels import limit_text, per_what
+from evo_libra.explain.candidates import Candidates, candidates_of
+from evo_libra.explain.choice import Choice
+from evo_libra.explain.hour_price import HourPrice, answer_tokens, hour_price
+from evo_libra.explain.labels import TOKEN_SECONDS, limit_text, per_what, percent
 from evo_libra.explain.reasons import difference_and_band, nothing_within
 from evo_libra.explain.recommend import recommend
 from evo_libra.explain.verdict_record import (
     BY_LIMIT,
-    BY_PRICE,
     BY_SHAPE,
     BY_VALUE,
+    OtherRail,
     Rival,
     Verdict,
     hourly_text,
     with_text,
     years_text,
 )
-from evo_libra.front.families import families_of, short_network, short_plans
+from evo_libra.front.families import labels_of, short_network, short_plans
 from evo_libra.front.front import Front
+from evo_libra.problem.figures import tokens_per_second
+from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import TIME, SearchProblem
-from evo_libra.quantities import money_text, number
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.question import FABRIC
+from evo_libra.quantities import money_text, number, time_text
 
-TRAINING_DAYS, TOKEN_SECONDS = "training_days", "time_per_Mtoken_s"
-"""Columns of limits that are no objectives: a deadline, and a rate as its inverse."""
-
-_OF_SYSTEMS = (TIME.column, "useful_iteration_ms")
-"""Times for which a whole system works; of others, only a user waits."""
 _MS_PER_DAY = 8.64e7
+_WAITING = "Time has no price here, as users wait for it"
 
 
 def verdict(
@@ -59,48 +59,110 @@ def verdict(
     if not found.within.any():
         raise InfeasibleError(nothing_within(found))
     designs = front.frame["design"].to_list() if "design" in front.frame.columns else None
-    price = hour_price(problem, designs, value)
-    return verdict_of(found, price, _names(front, designs), limited=_served(problem))
+    price = hour_price(problem, designs, value, fabrics=FABRIC in front.frame.columns)
+    said = verdict_of(found, price, names_of(front), known=_of_prices(front, found, problem, value))
+    if designs is None or not isinstance(problem, Problem):
+        return said
+    from evo_libra.explain.memory_note import memory_note  # noqa: PLC0415 - it needs the bands of measured rows
+
+    row = found.ids.tolist().index(said.id)
+    said = with_text(replace(said, notes=(*memory_note(problem, designs[row]), *said.notes)), found.noun, price.hours)
+    said = _with_load(said, found, problem, designs[row]) if price.serves else said
+    if problem.book is None or said.usd_per_npu_hour is None:
+        return said
+    from evo_libra.explain.second_rail import other_rail  # noqa: PLC0415 - only orders have rails
+
+    return _with_other_rail(said, other_rail(problem, found, designs, row, value), found.noun, price.hours)
 
 
-def verdict_of(found: Candidates, price: HourPrice, names: Sequence[str], *, limited: bool = False) -> Verdict:
+def front_verdict(
+    front: Front, problem: SearchProblem | str | None, value: float | None, limits: Mapping[str, float]
+) -> Verdict:
+    """Return the verdict on a front within limits, given by columns in their units; a problem may be named."""
+    named = load_problem(problem) if isinstance(problem, str) else problem
+    return verdict(front, candidates_of(front, limits), named, value)
+
+
+def _with_load(said: Verdict, found: Candidates, problem: Problem, design: str) -> Verdict:
+    """Return the verdict with what the order carries, and that no search was for a rate that was asked afterwards."""
+    figures = problem.measure(problem.read([design]))
+    assert figures.served is not None, "the problem serves"  # noqa: S101 - internal error
+    first, token = (time_text(1e3 * float(one[0])) for one in (figures.served.first, figures.served.token))
+    rate, answer = float(tokens_per_second(figures)[0]), answer_tokens(problem)
+    answers = "" if answer is None else f" ({rate / answer:.3g} answers/s)"
+    waits = f"a first token after {first} if all ask at once, a further one each {token}"
+    load = f"It carries {rate:,.5g} tokens/s{answers}: {waits}."
+    asked = [] if TOKEN_SECONDS not in found.limits or TOKEN_SECONDS in found.objectives else [_RATE_ASKED]
+    draft = replace(said, it_is=f"{said.it_is} {load}", notes=(*asked, *said.notes))
+    return with_text(draft, found.noun, 0.0)
+
+
+_RATE_ASKED = (
+    "The front was not searched for this rate: a constraint on tokens-per-s in the file finds the cheapest one of all."
+)
+
+
+def _with_other_rail(said: Verdict, rail: OtherRail | None, word: str, hours: float) -> Verdict:
+    """Return the verdict with the sum of a second rail, or of one rail less, unless a rival is that order."""
+    known = [one.name for one in (said.next_best, said.faster) if one is not None]
+    said_already = rail is not None and rail.order is not None and rail.order.name in known
+    return with_text(replace(said, rail=None if said_already else rail), word, hours)
+
+
+def _of_prices(front: Front, found: Candidates, problem: SearchProblem | None, value: float | None) -> tuple[str, ...]:
+    """Return in what share of scenarios of prices the design to buy is the best one; nothing without ranges."""
+    if not isinstance(problem, Problem) or not problem.pricing.kits:
+        return ()
+    from evo_libra.explain.price_draws import DRAWN, price_draws  # noqa: PLC0415 - prices per bandwidth have no ranges
+    from evo_libra.explain.verdict_basis import basis_of  # noqa: PLC0415 - the same
+
+    draws = price_draws(basis_of(front, found, problem, value))
+    if draws is None:
+        return ()
+    text = f"With prices drawn from their ranges it is the best in {percent(100.0 * draws.share)} % of {DRAWN:,} draws"
+    if draws.rival is None:
+        return (f"{text}.",)
+    rival = f"#{int(found.ids[draws.rival])} in {percent(100.0 * draws.rival_share)} %"
+    unsure = " Known prices do not decide between them." if draws.rival_share >= _UNDECIDED else ""
+    return (f"{text}, and {rival}.{unsure}",)
+
+
+_UNDECIDED = 0.25
+"""Share of draws with another design from which on prices leave the verdict open."""
+
+
+def verdict_of(found: Candidates, price: HourPrice, names: Sequence[str], *, known: Sequence[str] = ()) -> Verdict:
     """Return the candidate to buy; some candidates keep the limits.
 
     Parameters
     ----------
     price : of an hour of each; an `InputError` says that a given price of time has no use.
     names : of the designs.
-    limited : whether the file limits the time of users.
+    known : sentences on how sure the verdict is.
     """
-    choice = _Choice(found, price, names, limited)
+    choice = _NamedChoice(found, price, names, known)
     if price.value is not None and not choice.priced:
         raise InputError(f"a price of time has no use here. {choice.unpriced().removesuffix('.')}")
     return choice.verdict()
 
 
-def _names(front: Front, designs: Sequence[str] | None) -> list[str]:
+def names_of(front: Front) -> list[str]:
     """Return what designs are called: an order by its notation, with the plan where several have the same."""
-    if front.noun != "order" or designs is None:
-        return families_of(front).labels
+    if front.noun != "order":
+        return labels_of(front)
+    designs = front.frame["design"].to_list()
     names = [short_network(design) for design in designs]
     plans, _ = short_plans([design.partition(" | ")[2] for design in designs])
     several = {name for name, count in Counter(names).items() if count > 1}
     return [f"{name}, {plan}" if name in several else name for name, plan in zip(names, plans, strict=True)]
 
 
-def _served(problem: SearchProblem | None) -> bool:
-    """Return whether the file limits what users wait for."""
-    return isinstance(problem, Problem) and any(one.quantity in ("ttft", "tpot") for one in problem.constraints)
-
-
 @dataclass(frozen=True)
-class _Choice:
-    """A choice among candidates; `limited` where the file limits the time of users."""
+class _NamedChoice(Choice):
+    """A choice with its reasons; `names` are those of the designs, `known` says how sure it is."""
 
-    found: Candidates
-    price: HourPrice
-    names: Sequence[str]
-    limited: bool
+    names: Sequence[str] = ()
+    known: Sequence[str] = ()
 
     def verdict(self) -> Verdict:
         rule = self.rule()
@@ -109,114 +171,41 @@ class _Choice:
         hourly = self.price.usd_per_npu_hour()
         draft = Verdict(
             id=int(self.found.ids[row]), name=self.names[row], rule=rule, it_is=" ".join(self.reasons(row, rule)),
-            next_best=next_best, faster=faster, equal=tuple(self.found.ids[equal].tolist()),
+            next_best=next_best, faster=faster, other_number=self.other_number(rule, row),
+            equal=tuple(self.found.ids[equal].tolist()),
             usd_per_npu_hour=None if hourly is None or not self.priced else float(hourly[row]),
             operation=self.price.tco.model_dump() if self.priced else {}, assumed=self.priced and self.price.assumed,
             notes=tuple(self.notes(rule)),
         )  # fmt: skip
         return with_text(draft, self.found.noun, self.price.hours)
 
-    @property
-    def priced(self) -> bool:
-        """Whether a time that a whole system works for has a price."""
-        return self.of_system and self.price.usd_per_npu_hour() is not None
-
-    @property
-    def of_system(self) -> bool:
-        """Whether whole systems are bought for a time that they work."""
-        return self.found.time in _OF_SYSTEMS and bool(self.found.money) and not per_what(self.found.money)
-
-    def rule(self) -> str:
-        """Return what decides."""
-        if self.priced and self.price.value is not None:
-            return BY_VALUE
-        timed = {TIME.column, TRAINING_DAYS, TOKEN_SECONDS} & self.found.limits.keys()
-        served = self.limited and bool(per_what(self.found.money))
-        if self.found.money and (timed or served):
-            return BY_LIMIT
-        return BY_PRICE if self.priced else BY_SHAPE
-
-    def row(self, rule: str) -> tuple[int, BoolArray]:
-        """Return the design to buy, and (n,) others whose time is equal to that of the best one within their bands.
-
-        Of these it is the cheapest; each does better than the designs whose bands lie apart.
-        """
-        if rule == BY_SHAPE:
-            return recommend(self.found)[0].row, np.zeros(len(self.names), dtype=np.bool_)
-        money = self.found.figures[self.found.money]
-        score = np.where(self.found.within, money if rule == BY_LIMIT else self.score(), np.inf)
-        best = int(score.argmin())
-        equal = self.found.within & self.found.equals(best)
-        equal[best] = True
-        equal &= score <= np.where(equal, np.inf, score).min()
-        row = int(np.where(equal, money, np.inf).argmin())
-        equal[row] = False
-        return row, equal
-
-    @property
-    def work(self) -> FloatArray:
-        """(n,) the time of the same work: of an iteration, or of a token where designs differ in them."""
-        time = self.found.figures[self.found.time]
-        return time if self.price.tokens is None else np.asarray(time / self.price.tokens * self.price.tokens.max())
-
-    def score(self) -> FloatArray:
-        """Return (n,) the score, which is lowest for the best design.
-
-        That is the price of the same work: price of an hour times time. If the price of an hour is given, and is
-        that of all designs, it is C + K ln(t): a percent of the time costs a percent of K, the price of all hours.
-        At its least value no other design saves more than it costs: ln(x) >= 1 - 1/x.
-        """
-        if self.price.total_usd is not None and self.price.value is None:
-            return np.asarray(self.price.total_usd * self.work)
-        return np.asarray(self.found.figures[self.found.money] + self.all_hours() * np.log(self.work))
-
-    def all_hours(self) -> float:
-        """Return the USD of all hours of operation at a given price."""
-        assert self.price.value is not None  # noqa: S101 - internal error
-        assert self.price.npus is not None  # noqa: S101 - internal error
-        return self.price.value * float(np.median(self.price.npus)) * self.price.hours
-
-    def sums(self, row: int) -> tuple[FloatArray, FloatArray]:
-        """Return (n,) USD that designs cost more than one, and USD of the time that they save in its work."""
-        share = 1.0 - self.work / self.work[row]
-        if self.price.total_usd is not None and self.price.value is None:
-            total = self.price.total_usd
-            return np.asarray(total - total[row]), np.asarray(total * share)
-        money = self.found.figures[self.found.money]
-        return np.asarray(money - money[row]), np.asarray(self.all_hours() * share)
-
     def rivals(self, rule: str, row: int, equal: BoolArray) -> tuple[Rival | None, Rival | None]:
         """Return the next best design, and the best one that is faster, if it is another."""
-        others = self.found.within & ~equal
-        others[row] = False
-        # Thousands of bandwidths of one network are no alternatives to each other.
-        apart = others & (self.found.network != self.found.network[row])
-        if self.found.noun == "design" and apart.any():
-            others = apart
+        others = self.others(row, equal)
         if not others.any():
             return None, None
         if not self.priced:
             return self.unpriced_rival(row, others), None
-        costs, saves = self.sums(row)
-        loss = np.where(others, costs if rule == BY_LIMIT else costs - saves, np.inf)
+        loss = self.losses(row, equal, rule)
         first = int(loss.argmin())
         if rule == BY_LIMIT:
-            return self.rival(row, first), None
+            return self.rival(row, first, self.names[first]), None
         ahead = np.where(self.work < self.work[row], loss, np.inf)
         second = int(ahead.argmin())
-        faster = None if second == first or np.isinf(ahead[second]) else self.rival(row, second)
-        return self.rival(row, first), faster
+        alone = second == first or np.isinf(ahead[second])
+        faster = None if alone else self.rival(row, second, self.names[second])
+        return self.rival(row, first, self.names[first]), faster
 
-    def rival(self, row: int, other: int) -> Rival:
-        """Return a rival with its sum."""
-        costs, saves = (float(each[other]) for each in self.sums(row))
-        hourly = self.price.usd_per_npu_hour()
-        assert hourly is not None  # noqa: S101 - internal error
-        turns = costs / saves * float(hourly[other]) if costs * saves > 0 else None
-        return Rival(
-            id=int(self.found.ids[other]), name=self.names[other], costs_usd=costs, saves_usd=saves,
-            time_percent=100.0 * float(1.0 - self.work[other] / self.work[row]), turns_at_usd_per_npu_hour=turns,
-        )  # fmt: skip
+    def other_number(self, rule: str, row: int) -> Rival | None:
+        """Return the best order of the same network around more or fewer systems, where time has a price."""
+        if not self.priced or rule == BY_LIMIT or self.found.same_but_number is None:
+            return None
+        number = [name.partition(" ")[0] for name in self.names]
+        other = np.array([one != number[row] for one in number])
+        same = self.found.within & other & (self.found.alternatives == self.found.alternatives[row])
+        costs, saves = self.sums(row)
+        best = int(np.where(same, costs - saves, np.inf).argmin())
+        return self.rival(row, best, self.names[best]) if same.any() else None
 
     def unpriced_rival(self, row: int, others: BoolArray) -> Rival:
         """Return the runner-up of the recommendation, or the design that is the nearest on the front."""
@@ -240,7 +229,8 @@ class _Choice:
             yield f"It is the {recommend(self.found)[0].kinds[0]}."
         elif rule == BY_VALUE:
             assert self.price.value is not None  # noqa: S101 - internal error
-            yield f"At {hourly_text(self.price.value)} no other {word}{within} saves more time than it costs."
+            other = f"no other {word} of the front{within} saves more time than it costs"
+            yield f"At {hourly_text(self.price.value)} {other}."
         else:
             yield f"It does the work for the least money{within}: {self.of_hours(row)}."
         if rule == BY_SHAPE and self.price.npus is not None and self.of_system:
@@ -258,12 +248,9 @@ class _Choice:
 
     def best_for(self, row: int) -> Iterator[str]:
         """Yield the prices of an NPU-hour for which no other design is better, if there are some."""
-        assert self.price.npus is not None  # noqa: S101 - internal error
-        money, within = self.found.figures[self.found.money], self.found.within
-        hours = float(np.median(self.price.npus)) * self.price.hours * (1.0 - self.work / self.work[row])
-        turns = np.divide(money - money[row], hours, out=np.full(len(hours), np.nan), where=hours != 0)
-        low = turns[within & (hours < 0)].max(initial=0.0)
-        high = turns[within & (hours > 0)].min(initial=np.inf)
+        within, saved, turns = self.found.within, self.saved(row), self.turns(row)
+        low = turns[within & (saved < 0)].max(initial=0.0)
+        high = turns[within & (saved > 0)].min(initial=np.inf)
         if low < high:
             more, ends = (" and more", f"{low:.3g}") if np.isinf(high) else ("", f"{low:.3g} to {high:.3g}")
             yield f"It is the best at a price of time of {ends} USD per NPU-hour{more}."
@@ -280,11 +267,12 @@ class _Choice:
 
     def notes(self, rule: str) -> Iterator[str]:
         """Yield what the sum rests on, or what it lacks."""
+        yield from self.known
         tco = self.price.tco
         if self.priced and self.price.assumed:
-            energy = f", {tco.usd_per_kWh:g} USD/kWh and PUE {tco.pue:g}" if self.price.value is None else ""
+            energy = f", {tco.usd_per_kWh:g} USD/kWh and PUE {tco.pue:g}" if self.price.total_usd is not None else ""
             yield f"Assumed: {years_text(tco.years)} of operation{energy}. The file has no `tco`."
-        if self.priced and self.price.value is None and self.price.left_out:
+        if self.priced and self.price.left_out:
             yield self.price.left_out
         if not self.priced and rule == BY_SHAPE:
             yield self.unpriced()
@@ -294,7 +282,8 @@ class _Choice:
         if not self.found.priced:
             return "Time has no price here: the objectives are not a time and a cost."
         if not self.of_system:
-            return "The cost of a token has the price of time in it. A constraint on ttft or tpot decides."
+            why = "The cost of a token has the price of time in it" if per_what(self.found.money) else _WAITING
+            return f"{why}. A constraint on ttft, tpot or tokens-per-s in the file decides, or `recommend --rate`."
         if self.price.npus is None or self.price.value is not None:
             return f"Time has no price here: {self.price.missing}."
         return f"Time has no price here: {self.price.missing}. `recommend --value 2USD/NPU-hour` gives it one."

@@ -19,20 +19,32 @@ class Rival:
 
     Attributes
     ----------
+    id : on the front; None of a design that is not on it.
     costs_usd : over the years of operation, more than the design that is bought; negative where it is cheaper.
     saves_usd : the price of the time that it saves in the same work; negative where it loses time.
     time_percent : of the time that it saves.
-    turns_at_usd_per_npu_hour : the price of an NPU-hour at which both are as good.
+    turns_at_usd_per_npu_hour : the price of an NPU-hour at which both are as good, and `--value` turns.
+    energy_usd : the part of what it costs that is energy; None where that is not apart.
     it_is : what it is worse and better in, where time has no price.
     """
 
-    id: int
+    id: int | None
     name: str
     costs_usd: float | None = None
     saves_usd: float | None = None
     time_percent: float | None = None
     turns_at_usd_per_npu_hour: float | None = None
+    energy_usd: float | None = None
     it_is: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherRail:
+    """The best order of the same systems with the other number of ports for each NPU, or why there is none."""
+
+    name: str
+    order: Rival | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +56,8 @@ class Verdict:
     rule : what decides: `BY_PRICE`, `BY_VALUE`, `BY_LIMIT` or `BY_SHAPE`.
     it_is : why it is bought, in sentences.
     next_best : the rival that is the nearest to it in money; `faster` : the best one that is faster, if it is another.
+    other_number : the best order of the same network around more or fewer systems.
+    rail : the best order with the other number of ports for each NPU, where it is none of them.
     equal : designs that their bands do not tell apart from it in time; it is the cheapest of them.
     usd_per_npu_hour : of an NPU with all that is around it; None where it is not known.
     operation : years, price of energy and PUE, where time has a price; `assumed` where the file has no `tco`.
@@ -57,12 +71,17 @@ class Verdict:
     it_is: str
     next_best: Rival | None = None
     faster: Rival | None = None
+    other_number: Rival | None = None
+    rail: OtherRail | None = None
     equal: tuple[int, ...] = ()
     usd_per_npu_hour: float | None = None
     operation: Mapping[str, float] = field(default_factory=dict, metadata=INLINE)
     assumed: bool = False
     notes: tuple[str, ...] = ()
     text: str = ""
+
+    def __str__(self) -> str:
+        return self.text
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -101,22 +120,55 @@ def with_text(draft: Verdict, word: str, hours: float) -> Verdict:
         lines.append(f"Next best: {_rival_text(draft.next_best, years, limited=draft.rule == BY_LIMIT)}")
     if draft.faster is not None:
         lines.append(f"Next faster: {_rival_text(draft.faster, years)}")
+    if draft.other_number is not None:
+        lines.append(f"Other number: {_rival_text(draft.other_number, years)}{_as_good(draft)}")
+    if draft.rail is not None:
+        order = draft.rail.order
+        text = f"{draft.rail.missing}." if order is None else _rival_text(order, years, limited=draft.rule == BY_LIMIT)
+        lines.append(f"{draft.rail.name}: {text}")
     return replace(draft, text="\n".join([*lines, *draft.notes]))
 
 
 _HOURS_PER_YEAR = 8760.0
+_SEEN = 0.005
+"""Share of a sum from which on its part is seen in three digits."""
+
+
+def _as_good(draft: Verdict) -> str:
+    """Return that the number of systems is open, where more of them do the work for as much money."""
+    other = draft.other_number
+    if other is None or other.costs_usd is None or other.saves_usd is None:
+        return ""
+    loss = abs(other.costs_usd - other.saves_usd)
+    return " Both do the work for about the same money." if loss < _ABOUT * abs(other.costs_usd) else ""
+
+
+_ABOUT = 0.05
+"""Share of what more systems cost up to which the time that they save is as good."""
+
+
+def _energy_text(one: Rival) -> str:
+    """Return how much of what a rival costs more or less is energy; nothing where it would not be seen."""
+    if one.energy_usd is None or one.costs_usd is None or abs(one.energy_usd) < _SEEN * abs(one.costs_usd):
+        return ""
+    energy = money_text(abs(one.energy_usd), 3)
+    if (one.energy_usd > 0) == (one.costs_usd > 0):
+        return f" ({energy} of it energy)"
+    return f" (with {energy} {'more' if one.energy_usd > 0 else 'less'} of energy)"
 
 
 def _rival_text(one: Rival, years: float, *, limited: bool = False) -> str:
     """Return what a rival costs and saves, and the price of time at which it pays."""
-    head = f"#{one.id} {one.name}"
+    head = one.name if one.id is None else f"#{one.id} {one.name}"
     if one.costs_usd is None or one.saves_usd is None or one.time_percent is None:
         return f"{head}, which is {one.it_is}."
     gains, share = one.time_percent > 0, f"{percent(abs(one.time_percent))} % of {years_text(years)}"
-    costs = f"costs {money_text(abs(one.costs_usd), 3)} {'more' if one.costs_usd > 0 else 'less'}"
+    costs = f"costs {money_text(abs(one.costs_usd), 3)} {'more' if one.costs_usd > 0 else 'less'}{_energy_text(one)}"
     time = f"{'saves' if gains else 'loses'} {money_text(abs(one.saves_usd), 3)} of time ({share})"
     if limited:
         return f"{head}, which {costs} and {time if gains else 'is not faster'}. The limits do not ask for it."
     turn = one.turns_at_usd_per_npu_hour
     pays = "" if turn is None else f" It pays {'from' if gains else 'below'} {hourly_text(turn)}."
-    return f"{head}, which {costs} and {time}: a loss of {money_text(one.costs_usd - one.saves_usd, 3)}.{pays}"
+    loss = one.costs_usd - one.saves_usd
+    total = f"a {'loss' if loss >= 0 else 'gain'} of {money_text(abs(loss), 3)}"
+    return f"{head}, which {costs} and {time}: {total}.{pays}"

@@ -10,6 +10,7 @@ import os
 import stat
 import struct
 import zipfile
+import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -31,6 +32,11 @@ BLANK = _BLANK.decode()
 
 
 _ARCHIVE_DIGITS = 64
+_NO_ARCHIVE = (
+    zipfile.BadZipFile, zlib.error, ValueError, KeyError, TypeError, EOFError, OverflowError, MemoryError, OSError,
+    RuntimeError, struct.error,
+)  # fmt: skip
+"""Raised by readers of archives whose parts are not what they say: of a password, a method, a size, a shape."""
 _PART = 1 << 16
 
 
@@ -229,7 +235,9 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, 
 
     try:
         with np.load(io.BytesIO(raw), allow_pickle=False) as data:
+            if sum(part.file_size for part in data.zip.infolist()) > len(raw):
+                raise ValueError("parts that are larger than the archive: the program compresses none")
             head = json.loads(bytes(data["head"]).decode())
             return head, {name: data[name] for name in data.files if name != "head"}
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError):
+    except _NO_ARCHIVE:
         raise DamagedError(f"the checkpoint {path} is no checkpoint; search again without --resume") from None

@@ -24,7 +24,15 @@ from evo_libra.files.fields import STRICT
 from evo_libra.files.integrity import opened
 from evo_libra.files.kinds import USE, refusal_of_bytes, refusal_of_data, refusal_of_folder
 from evo_libra.files.mistakes import Data, KeyPath, mistakes_of, short, shown
-from evo_libra.files.yaml_reader import MAX_BYTES, MAX_DEPTH, UNREADABLE, Position, format_key, read_yaml
+from evo_libra.files.yaml_reader import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    UNREADABLE,
+    Position,
+    format_key,
+    read_packaged_yaml,
+    read_yaml,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,9 +101,14 @@ def read_source(path: Path) -> Source:
         raise
 
 
+def read_packaged(path: Path) -> Source:
+    """Read a data file of the package; errors as of `read_source`."""
+    return Source(str(path), *read_packaged_yaml(read_text(path, MAX_BYTES), str(path)))
+
+
 @cache
 def _packaged(model: type[BaseModel], path: Path) -> BaseModel:
-    return validate(model, read_source(path))
+    return validate(model, read_packaged(path))
 
 
 def packaged(model: type[M], path: Path) -> M:
@@ -216,5 +229,8 @@ def _replaced(data: Data, path: KeyPath, depth: int, value: Data, label: str) ->
         return [*data[:part], _replaced(data[part], path, depth + 1, value, label), *data[part + 1 :]]
     items = {} if data is None else data
     if not isinstance(items, dict):
-        raise InputError(Mistake(f"found {shown(data)}, a mapping is needed for '{short(part)}'", label, key=place))
+        hint = f"; write {place}[{part}]" if isinstance(data, list) and part.isdigit() else ""
+        raise InputError(
+            Mistake(f"found {shown(data)}, a mapping is needed for '{short(part)}'{hint}", label, key=place)
+        )
     return items | {part: _replaced(items.get(part), path, depth + 1, value, label)}

@@ -19,7 +19,8 @@ from evo_libra.files.mistakes import Data, KeyPath, short, shown
 
 Scalar = str | int | float | bool | None
 
-MAX_BYTES = 10_000_000
+MAX_BYTES = 2_000_000
+"""Of a file; the reader takes up to 3 s of them. Files of people are shorter than a tenth of it."""
 MAX_VALUES = 100_000
 MAX_DEPTH = 64
 MAX_DIGITS = 1000
@@ -57,6 +58,20 @@ def format_key(path: KeyPath) -> str:
     return "".join(parts).removeprefix(".")
 
 
+def read_packaged_yaml(text: str, file: str) -> tuple[Data, dict[KeyPath, Position]]:
+    """Return what `read_yaml` does of a file of the package, by libyaml, which takes a twentieth of the time.
+
+    Messages of its mistakes are other ones, and a few texts of YAML 1.2 are refused, so that files of users are not
+    read by it. Without libyaml the other reader reads it.
+    """
+    import yaml  # noqa: PLC0415 - files of users need the other one
+
+    if not yaml.__with_libyaml__:
+        return read_yaml(text, file)
+    events = yaml.parse(text, Loader=yaml.CSafeLoader)
+    return _Builder(_without_aliases(events, file, yaml.events), file, yaml.events).document()
+
+
 def read_yaml(text: str, file: str) -> tuple[Data, dict[KeyPath, Position]]:
     """Return the data of one document by YAML 1.2's core schema, and the place of every key and item by its path."""
     if bad := UNREADABLE.search(text):
@@ -88,10 +103,11 @@ def _syntax_mistake(error: MarkedYAMLError, file: str) -> Mistake:
 
 
 class _Builder:
-    """Turns events without aliases into data, and notes where each value begins."""
+    """Turns events without aliases into data, and notes where each value begins; the kinds are those of its parser."""
 
-    def __init__(self, events: Iterator[tuple[Any, StreamMark]], file: str) -> None:
+    def __init__(self, events: Iterator[tuple[Any, StreamMark]], file: str, kinds: Any = yaml_events) -> None:  # noqa: ANN401 - a module
         self._events = events
+        self._kinds = kinds
         self._file = file
         self._places: dict[KeyPath, Position] = {}
         self._characters = 0
@@ -99,14 +115,14 @@ class _Builder:
 
     def document(self) -> tuple[Data, dict[KeyPath, Position]]:
         self._advance()
-        if isinstance(self._event, yaml_events.StreamEndEvent):
+        if isinstance(self._event, self._kinds.StreamEndEvent):
             raise self._error("is empty", ())
         self._advance()
-        if isinstance(self._event, yaml_events.ScalarEvent) and self._event.value == "" and self._event.implicit[0]:
+        if isinstance(self._event, self._kinds.ScalarEvent) and self._event.value == "" and self._event.implicit[0]:
             raise self._error("is empty", ())
         data = self._value(())
         self._advance()
-        if not isinstance(self._event, yaml_events.StreamEndEvent):
+        if not isinstance(self._event, self._kinds.StreamEndEvent):
             raise self._error("a second document begins here, one is allowed", ())
         return data, self._places
 
@@ -124,11 +140,11 @@ class _Builder:
         self._places.setdefault(path, self._place())
         if len(self._places) > MAX_VALUES:
             raise self._error(f"has more than {MAX_VALUES} values, those that aliases repeat included", ())
-        if isinstance(self._event, yaml_events.ScalarEvent):
+        if isinstance(self._event, self._kinds.ScalarEvent):
             value: object = self._scalar(path)
         elif len(path) >= MAX_DEPTH:
             raise self._error(f"is nested more than {MAX_DEPTH} deep", ())
-        elif isinstance(self._event, yaml_events.SequenceStartEvent):
+        elif isinstance(self._event, self._kinds.SequenceStartEvent):
             value = self._sequence(path)
         else:
             value = self._mapping(path)
@@ -139,7 +155,7 @@ class _Builder:
         self._check_tag("seq", path)
         self._advance()
         items: list[Any] = []
-        while not isinstance(self._event, yaml_events.SequenceEndEvent):
+        while not isinstance(self._event, self._kinds.SequenceEndEvent):
             items.append(self._value((*path, len(items))))
         return items
 
@@ -147,7 +163,7 @@ class _Builder:
         self._check_tag("map", path)
         self._advance()
         items: dict[str, Any] = {}
-        while not isinstance(self._event, yaml_events.MappingEndEvent):
+        while not isinstance(self._event, self._kinds.MappingEndEvent):
             key = self._key(path)
             here = (*path, key)
             if key in items:
@@ -159,7 +175,7 @@ class _Builder:
         return items
 
     def _key(self, path: KeyPath) -> str:
-        if not isinstance(self._event, yaml_events.ScalarEvent):
+        if not isinstance(self._event, self._kinds.ScalarEvent):
             raise self._error("a list or mapping cannot be a key, keys are text", path)
         if self._event.value == "<<" and self._event.implicit[0]:
             raise self._error("merge keys ('<<') are not supported", path)
@@ -189,25 +205,29 @@ class _Builder:
         return value
 
 
-def _without_aliases(events: Iterable[Any], file: str) -> Iterator[tuple[Any, StreamMark]]:
+def _without_aliases(
+    events: Iterable[Any],
+    file: str,
+    kinds: Any = yaml_events,  # noqa: ANN401 - a module
+) -> Iterator[tuple[Any, StreamMark]]:
     """Yield each event with its mark, and in place of an alias what its anchor marks."""
     log: list[Any] = []
     opened: list[tuple[str | None, int]] = []
     anchors: dict[str | None, slice | None] = {}
     for event in events:
-        if isinstance(event, yaml_events.AliasEvent):
+        if isinstance(event, kinds.AliasEvent):
             repeated = log[_anchored(event, anchors, file)]
             log += repeated
             yield from zip(repeated, [event.start_mark, *(other.start_mark for other in repeated[1:])], strict=True)
             continue
         log.append(event)
-        if isinstance(event, yaml_events.CollectionStartEvent):
+        if isinstance(event, kinds.CollectionStartEvent):
             opened.append((event.anchor, len(log) - 1))
             anchors[event.anchor] = None
-        elif isinstance(event, yaml_events.CollectionEndEvent):
+        elif isinstance(event, kinds.CollectionEndEvent):
             name, start = opened.pop()
             anchors[name] = slice(start, len(log))
-        elif isinstance(event, yaml_events.ScalarEvent):
+        elif isinstance(event, kinds.ScalarEvent):
             anchors[event.anchor] = slice(len(log) - 1, len(log))
         yield event, event.start_mark
 

@@ -16,6 +16,7 @@ from evo_libra.arrays import IntArray
 from evo_libra.network.blocks.registry import CODE
 from evo_libra.network.fabric import NPU
 from evo_libra.network.orders.text import is_order
+from evo_libra.problem.question import FABRIC
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
@@ -60,6 +61,14 @@ def families_of(front: Front) -> Families:
     """
     topologies, of = front.topologies
     return Families(tuple(_distinct(topologies, "_")), topologies, of)
+
+
+def labels_of(front: Front) -> list[str]:
+    """Return what each design is called: a fabric of switches by its name or links, others by their families."""
+    if FABRIC in front.frame.columns:
+        found: list[str] = front.frame[FABRIC].to_list()
+        return found
+    return families_of(front).labels
 
 
 def structures_of(front: Front) -> Families:

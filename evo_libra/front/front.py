@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -16,12 +16,17 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError, InvalidFrontError
 from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table, read_bytes, seal_table
 from evo_libra.front.archive import Archive
+from evo_libra.front.printed import Picture, table_text
+from evo_libra.front.selection import chosen
 from evo_libra.installed import require, view
 from evo_libra.network.fabric import NPU
 from evo_libra.problem.bands import BAND, FACTORS, HIGH, JOIN, LOW, bands_of, written_factors
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME, SearchProblem
+
+if TYPE_CHECKING:
+    from evo_libra.explain.verdict_record import Verdict
 
 
 def write_table(target: Path | BinaryIO, frame: pl.DataFrame, metadata: Mapping[str, str] | None = None) -> None:
@@ -48,7 +53,7 @@ def parse_table(path: Path, raw: bytes) -> tuple[pl.DataFrame, Mapping[str, str]
     check_table(path, raw)
     try:
         return pl.read_parquet(io.BytesIO(raw)), pl.read_parquet_metadata(io.BytesIO(raw))
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # it panics where sizes lie
         raise DamagedError(f"{path} is no Parquet file") from None
 
 
@@ -63,7 +68,7 @@ NOISE = 1e-9
 """Relative difference of an objective that is rounding: times of solved bandwidths are exact to about that."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Front:
     """Mutually non-dominated designs, the first objective ascending.
 
@@ -87,8 +92,9 @@ class Front:
     def __len__(self) -> int:
         return self.frame.height
 
-    def __str__(self) -> str:
-        return f"Front of {len(self)} {self.noun}s\n{self.frame}"
+    def __repr__(self) -> str:
+        """Return a table of ten rounded rows."""
+        return table_text(self)
 
     @property
     def noun(self) -> str:
@@ -167,6 +173,38 @@ class Front:
         """
         return list(view("recommend")(self, limits))
 
+    def verdict(
+        self, problem: SearchProblem | str | None = None, *, value: float | None = None, **limits: float
+    ) -> Verdict:
+        """Return the design to buy, the next best one, and the sum that decides; its `text` has all of it.
+
+        Parameters
+        ----------
+        problem : what they are designs of, or its name; without it, time has no price.
+        value : USD of an NPU-hour, in the place of what an hour of the system costs.
+        limits : the largest values of objectives by their columns, in their units, such as ``cost_usd=2e6``.
+
+        Raises
+        ------
+        InfeasibleError : no design keeps the limits; an `InputError` names what is no objective.
+
+        >>> from evo_libra import search
+        >>> search("gpt3-4k", evaluations=2000).verdict("gpt3-4k", value=2.0).rule
+        'given price of time'
+        """
+        found: Verdict = view("verdict")(self, problem, value, limits)
+        return found
+
+    def where(self, query: str) -> Front:
+        """Return the part of the front that fits a query, with its ids; see `evo_libra.front.selection.chosen`.
+
+        >>> from evo_libra import search
+        >>> front = search("gpt3-4k", evaluations=500)
+        >>> 0 < len(front.where("time < 2 s cost<2MUSD")) < len(front)
+        True
+        """
+        return chosen(self, query)
+
     def families(self) -> pl.DataFrame:
         """Return a row of each topology: its name, how many designs it has, and the range of each objective."""
         return pl.DataFrame(view("families")(self))
@@ -178,9 +216,9 @@ class Front:
 
         return pd.DataFrame(self.frame.to_dict(as_series=False))
 
-    def plot(self, path: Path | str | None = None) -> bytes:
+    def plot(self, path: Path | str | None = None) -> Picture:
         """Return the picture of the front as a PNG, and write it to a path; families have colours and markers."""
-        picture: bytes = view("picture")(self)
+        picture = Picture(view("picture")(self))
         if path is not None:
             Path(path).write_bytes(picture)
         return picture

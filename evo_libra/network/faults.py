@@ -1,9 +1,9 @@
 """Effects of failing parts on a network: stops of a job, parts in repair, and the NPUs that wait for them.
 
-A failure that cuts NPUs off stops the job. Spare NPUs are wired to the outermost dimension, where it has switches; one
-place of it, with all that is inside, is a unit. A spare unit stands in for a unit that a failure cuts off. The job
-waits for the repair of what cuts off several units, and of all where places are fixed, as in a ring; in part it waits
-for what only takes bandwidth.
+A failure that cuts NPUs off stops the job. Spare NPUs are wired to the network of the outermost technology, where it
+has switches. A unit is all that is inside it, such as a server or a rack, however many dimensions that network has. A
+spare unit stands in for a unit that a failure cuts off. The job waits for the repair of what cuts off several units,
+and of all where places are fixed, as in a ring; in part it waits for what only takes bandwidth.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Sparing:
 
     Attributes
     ----------
-    level : dimension that they are wired to, the outermost one; -1 where they can take no place in it.
+    level : innermost dimension of the network that they are wired to; -1 where they can take no place in it.
     unit : NPUs that a spare unit has, those of a host at least.
     """
 
@@ -47,8 +47,16 @@ def sparing(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, host: int)
     """Return where spares of networks of (d, n) sizes and kits are, whose hosts have some NPUs."""
     outermost = np.where(npus > 1, np.arange(len(npus))[:, None], 0).max(axis=0)
     every = np.arange(npus.shape[1])
-    swaps = np.array([BLOCKS[kit.block].swaps for kit in kits])[kit_index[outermost, every]]
-    return Sparing(np.where(swaps, outermost, -1), np.maximum(inner_npus(npus)[outermost, every], host))
+    swaps = np.array([BLOCKS[kit.block].swaps for kit in kits])[kit_index]
+    names = [kit.technology for kit in kits]
+    technology = np.array([names.index(name) for name in names])[kit_index]
+    first = outermost.copy()
+    for d in range(len(npus) - 1, -1, -1):
+        # The same technology further inside is the same network, as long as nothing else is between.
+        joins = (d == first - 1) & swaps[d] & (npus[d] > 1) & (technology[d] == technology[outermost, every])
+        first -= joins
+    level = np.where(swaps[outermost, every], first, -1)
+    return Sparing(level, np.maximum(inner_npus(npus)[np.maximum(level, 0), every] * (level >= 0), host))
 
 
 def fault_figures(
@@ -64,11 +72,11 @@ def fault_figures(
     """
     counts = counting(kits, kit_index, npus)
     pieces = counts.at(ports.astype(np.int64)) if whole else counts.relaxed * ports
-    one, many, slowed = _by_item(_blasts(kits, kit_index, npus), counts.relaxed)
+    one, many, slowed = _by_item(blasts(kits, kit_index, npus), counts.relaxed)
     rate, repair = _rates(kits, failures)[:, :, kit_index]
     level = sparing(kits, kit_index, npus, 1).level
     place = np.arange(len(npus))[:, None]
-    inside, at = place < level, place == level
+    inside, at = place < level, (place >= level) & (level >= 0)
     spared = np.where(inside, one + many, np.where(at, one, 0.0))
     failing = pieces * rate
     in_repair = failing * repair
@@ -94,7 +102,7 @@ def _by_item(blasts: FloatArray, pieces: FloatArray) -> FloatArray:
     return np.stack([found[item] for item in ITEMS], axis=1)
 
 
-def _blasts(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray) -> FloatArray:
+def blasts(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray) -> FloatArray:
     """Return (3, item, d, n) what failures do in each dimension, of what blocks know; 0 in unused ones."""
     if not npus.size:
         return np.zeros((3, len(STATED), *npus.shape))

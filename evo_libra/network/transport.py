@@ -61,7 +61,7 @@ TRANSPORTS = {
 }
 """Every scheme, by its name. Those after PFC are end to end; DCQCN and TIMELY run on links that PFC pauses."""
 
-_USED = re.compile(rf"@[^@:_\s]+\.({'|'.join(map(re.escape, TRANSPORTS))}):")
+_USED = re.compile(rf"@[^@:_\s]+\.({'|'.join(map(re.escape, TRANSPORTS))})(?:\.[a-z]+)?:")
 
 
 def approximation(designs: Iterable[str]) -> dict[str, str]:

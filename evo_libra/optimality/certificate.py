@@ -19,6 +19,7 @@ from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.branch_and_bound import branch_and_bound
 from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
 from evo_libra.optimality.useful_ways import UsefulOptions
+from evo_libra.optimality.watch import Watch, watch_of
 from evo_libra.optimality.whole_ports import whole_ideal
 from evo_libra.problem.plans import plans_that_fit, useful_plans
 from evo_libra.problem.problem import Problem
@@ -136,12 +137,17 @@ def of_time_and_cost(front: Front) -> bool:
 
 
 def certificates(
-    problem: Problem, front: Front, seconds: float | None = None, stopped: Callable[[], bool] = lambda: False
+    problem: Problem,
+    front: Front,
+    seconds: float | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+    report: Callable[[int, int], None] = lambda _evaluated, _waiting: None,
 ) -> Iterator[Certificate]:
     """Yield tighter and tighter certificates of a front; see `certify`. A space that can be enumerated has just one.
 
     Half of the `seconds` at most are for the ends of the best front known, which scale the hypervolume. Once it is
-    `stopped`, the next certificate is the last one.
+    `stopped`, the next certificate is the last one. Of whole ports there is one, and `report` is called with the
+    designs that were evaluated, and those that bounds stand for.
     """
     if not of_time_and_cost(front):
         raise InputError("a certificate needs a front of time against cost; this one minimises something else")
@@ -152,7 +158,7 @@ def certificates(
     order = np.lexsort((time, cost))
     designs = _Designs(time[order], cost[order], np.argsort(order, kind="stable"))
     until = None if seconds is None else clock.monotonic() + seconds
-    if (found := _of_whole_ports(problem, designs, until)) is not None:
+    if (found := _of_whole_ports(problem, designs, watch_of(seconds, stopped, report))) is not None:
         yield found
         return
     relaxed = problem.relaxed()
@@ -169,9 +175,9 @@ def _many_pairs(problem: Problem) -> bool:
     return plans * len(problem.structures) > _MANY_PAIRS
 
 
-def _of_whole_ports(problem: Problem, designs: _Designs, until: float | None) -> Certificate | None:
+def _of_whole_ports(problem: Problem, designs: _Designs, watch: Watch) -> Certificate | None:
     """Return the certificate against networks of whole ports; None where there are too many."""
-    ideal = whole_ideal(problem, designs.cost, designs.time, until)
+    ideal = whole_ideal(problem, designs.cost, designs.time, watch)
     if ideal is None:
         return None
     limit = _time_limit(problem)

@@ -7,12 +7,15 @@ plans of each are then evaluated, not the combinations of plans.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population, columns, no_plans
+from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.plans import Members
+from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.time_model import TimeModel
 
@@ -30,40 +33,74 @@ def fastest_plans(problem: Problem, networks: Networks, kept: Sequence[IntArray]
     A network that cannot hold a plan of each workload has none. The time leaves no settings of collectives open.
     """
     found = [no_plans(0).reshape(len(kept), 0)]
+    workloads = [_Workload(problem, place, plans) for place, plans in enumerate(kept)]
     for structure, bandwidth in networks:
-        designs = _population(problem, structure, bandwidth)
-        found.append(np.array([_fastest(problem.time, designs, kept, place) for place in range(len(kept))]))
+        designs = problem.pricing.topologies(structure, np.zeros(bandwidth.shape, dtype=np.int64))
+        found.append(np.array([workload.fastest(designs, bandwidth) for workload in workloads]))
     plans = np.unique(np.concatenate(found, axis=1), axis=1)
     return plans[:, (plans >= 0).all(axis=0)]
 
 
-def _population(problem: Problem, structure: IntArray, bandwidth: FloatArray) -> Population:
-    """Return networks of (n,) combinations and (d, n) B/s without plans."""
-    built = problem.pricing.topologies(structure, np.zeros(bandwidth.shape, dtype=np.int64))
-    return Population(npus=built.npus, block=built.block, technology=built.technology, bandwidth=bandwidth)
+@dataclass(eq=False)
+class _Workload:
+    """A workload alone, whose traffic takes as long under all plans that lie alike on a network."""
+
+    problem: Problem
+    place: int
+    kept: IntArray
+
+    @cached_property
+    def _time(self) -> TimeModel:
+        return self.problem.time.alone(self.place)
+
+    @cached_property
+    def _traffic(self) -> TrafficTable:
+        return TrafficTable(self.problem.structures, self._time)
+
+    @cached_property
+    def _by_way(self) -> Members:
+        """The places of the kept plans that lie alike."""
+        ways = self._time.tables[0].placements[2][self.kept]
+        return Members(np.unique(ways, return_inverse=True)[1].ravel())
+
+    def fastest(self, designs: Topologies, bandwidth: FloatArray) -> IntArray:
+        """Return (n,) the fastest plan on each network, -1 where it can hold none."""
+        step = max(_PAIRS // max(len(self.kept), 1), 1)
+        parts = [np.arange(start, min(start + step, len(bandwidth.T))) for start in range(0, len(bandwidth.T), step)]
+        return np.concatenate([self._fastest(designs.select(part), bandwidth[:, part]) for part in parts])
+
+    def _fastest(self, designs: Topologies, bandwidth: FloatArray) -> IntArray:
+        ways = len(self._by_way.first)
+        network, way = np.indices((bandwidth.shape[1], ways)).reshape(2, -1)
+        pairs = replace(designs.select(network), plan=self.kept[self._by_way.first[way]][None])
+        held = np.flatnonzero(self._traffic.fits(pairs))
+        pairs, network, way = pairs.select(held), network[held], way[held]
+        per_unit = self._seconds_per_unit(pairs, bandwidth[:, network])
+        pair, item = self._by_way.of(way)
+        plan = self.kept[item]
+        (seconds,) = self._time.times_of([columns(row, pair) for row in per_unit], plan[None]).workloads
+        return _first_of_least(bandwidth.shape[1], network[pair], plan, seconds)
+
+    def _seconds_per_unit(self, pairs: Topologies, bandwidth: FloatArray) -> list[FloatArray]:
+        """Return (n,) seconds per unit of each channel under (1, n) plans."""
+        designs = Population(
+            npus=pairs.npus, block=pairs.block, technology=pairs.technology, bandwidth=bandwidth, plan=pairs.plan
+        )
+        times = self._time.channel_times(designs, self._traffic.of(pairs))
+        return [times[channel] for channel in self._time.channels]
 
 
-def _fastest(time: TimeModel, designs: Population, kept: Sequence[IntArray], place: int) -> IntArray:
-    """Return (n,) the fastest of the plans of one workload on each network, -1 where it can hold none."""
-    step = max(_PAIRS // max(len(kept[place]), 1), 1)
-    parts = [np.arange(start, min(start + step, len(designs))) for start in range(0, len(designs), step)]
-    return np.concatenate([_fastest_of_few(time, designs.select(part), kept, place) for part in parts])
+def _first_of_least(count: int, network: IntArray, plan: IntArray, seconds: FloatArray) -> IntArray:
+    """Return the plan of least seconds of each network, of equal ones the first; -1 of networks without any.
 
-
-def _fastest_of_few(time: TimeModel, designs: Population, kept: Sequence[IntArray], place: int) -> IntArray:
-    npu = _npu(time, designs.technology)
-    node, item = _by_npu(time, kept[place], place, npu).of(npu)
-    plan = kept[place][item]
-    held = time.holds(columns(designs.npus, node), plan, place, columns(designs.technology, node))
-    node, plan = node[held], plan[held]
-    # The time of a workload is the same under any plans of the others.
-    together = np.array([plan if other == place else np.full(len(plan), some[0]) for other, some in enumerate(kept)])
-    times = time.workload_times(replace(designs.select(node), plan=together))
-    (seconds,) = (times[n] for n, loop in enumerate(time.loops) if loop.open_place == place)
-    order = np.lexsort([plan, seconds, node])
-    first, best = np.unique(node[order], return_index=True)
-    found = np.full(len(designs), -1)
-    found[first] = plan[order][best]
+    The pairs of a network follow each other.
+    """
+    found = np.full(count, -1)
+    if not len(network):
+        return found
+    start = np.flatnonzero(np.append(True, network[1:] != network[:-1]))
+    least = np.repeat(np.minimum.reduceat(seconds, start), np.diff(np.append(start, len(network))))
+    found[network[start]] = np.minimum.reduceat(np.where(seconds == least, plan, np.iinfo(np.int64).max), start)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time as clock
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +11,11 @@ from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
+from evo_libra.optimality.watch import Watch, watch_of
 from evo_libra.optimality.whole_front import WholeFront, whole_front
 from evo_libra.problem.plans import plans_that_fit
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import HasObjectives
 
 SAME = 1e-9
 """Relative difference of figures that are equal but for rounding."""
@@ -63,18 +64,14 @@ class FrontProof:
         return max(self.max_hypervolume - self.hypervolume, 0.0)
 
 
-def prove_front(problem: Problem, front: Front, seconds: float | None = None) -> FrontProof:
+def prove_front(problem: Problem, front: Front, seconds: float | None = None, watch: Watch | None = None) -> FrontProof:
     """Prove how far a front is from the exact one, of any objectives, under the problem's own time and limits.
 
-    An `InputError` says that the front is empty or of other objectives, or that there are too many designs.
+    It ends after some `seconds`, or once a `watch` in their place says so, with bounds of what is left. An `InputError`
+    says that the front is empty or of other objectives, or that there are too many designs.
     """
-    columns = tuple(objective.column for objective in problem.objectives)
-    if not len(front):
-        raise InputError("the front is empty: there is nothing to certify")
-    if front.objectives != columns:
-        raise InputError(f"the front is of {', '.join(front.objectives)}, and the problem of {', '.join(columns)}")
-    mine = np.array([front.frame[one.column].to_numpy() * one.scale for one in problem.objectives])
-    found = whole_front(problem, mine, None if seconds is None else clock.monotonic() + seconds)
+    mine = objectives_of(problem, front)
+    found = whole_front(problem, mine, watch or watch_of(seconds))
     if found is None:
         raise InputError(
             "a proof of other objectives than time and cost evaluates every design of whole ports; there are too many, "
@@ -83,18 +80,53 @@ def prove_front(problem: Problem, front: Front, seconds: float | None = None) ->
     return _proof(problem, mine, found)
 
 
+def objectives_of(problem: HasObjectives, front: Front) -> FloatArray:
+    """Return the (m, n) objectives of a front in SI; an `InputError` says that it is empty or of others."""
+    columns = tuple(objective.column for objective in problem.objectives)
+    if not len(front):
+        raise InputError("the front is empty: there is nothing to certify")
+    if front.objectives != columns:
+        raise InputError(f"the front is of {', '.join(front.objectives)}, and the problem of {', '.join(columns)}")
+    return np.array([front.frame[one.column].to_numpy() * one.scale for one in problem.objectives])
+
+
 def _proof(problem: Problem, mine: FloatArray, found: WholeFront) -> FrontProof:
-    best = np.concatenate([found.objectives, found.bound], axis=1)
+    counts = Counts(found.networks, found.timed, found.waiting, plans_that_fit(problem.time, problem.constraints))
+    return distance_of(mine, found.objectives, found.bound, problem.settings.epsilon or 0.0, counts)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts that a proof rests on, as in `FrontProof`."""
+
+    networks: int
+    timed: int
+    waiting: int
+    plans: int
+
+
+def distance_of(
+    mine: FloatArray, exact: FloatArray, bound: FloatArray, within: float, counts: Counts
+) -> FrontProof:  # fmt: skip
+    """Return how far a front is from the exact one.
+
+    Parameters
+    ----------
+    mine, exact : (m, n) and (m, k) objectives.
+    bound : (m, j) objectives, one of which is as good in each of the designs that were not examined.
+    within : difference up to which designs of a front are one row.
+    counts : what the proof rests on.
+    """
+    best = np.concatenate([exact, bound], axis=1)
     every = np.concatenate([mine, best], axis=1)
     every = every[:, non_dominated(every)]
     low, high = every.min(axis=1), every.max(axis=1)
-    missing, within = ~_reached(found.objectives, mine), problem.settings.epsilon or 0.0
-    near = _reached(found.objectives[:, missing], mine / (1.0 + within))
+    missing = ~_reached(exact, mine)
+    near = _reached(exact[:, missing], mine / (1.0 + within))
     return FrontProof(
         factor=_factors(mine, best), missing=int(missing.sum()), near=int(near.sum()), within=within,
         hypervolume=hypervolume(mine, low, high), max_hypervolume=hypervolume(every, low, high),
-        exact=found.objectives.shape[1], networks=found.networks, timed=found.timed, waiting=found.waiting,
-        plans=plans_that_fit(problem.time, problem.constraints),
+        exact=exact.shape[1], **vars(counts),
     )  # fmt: skip
 
 
@@ -119,4 +151,4 @@ def _factors(mine: FloatArray, best: FloatArray) -> FloatArray:
             least = np.where(as_good, values[:, None], np.inf).min(axis=0, initial=np.inf)
             part = found[start : start + step]
             np.maximum(part, some[objective] / least, out=part)
-    return found
+    return np.where(found <= 1.0 + SAME, 1.0, found)  # designs of that difference count as the same

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import Population
+from evo_libra.optimality.watch import never
 from evo_libra.optimality.whole_designs import Designs, effort_of, kept_by_faster, networks_of
 from evo_libra.optimality.whole_front import Enumeration
 from evo_libra.problem.constraints import Constraint
@@ -28,7 +29,7 @@ def nearest_design(problem: Problem) -> Population | None:
     effort = effort_of(problem)
     if effort is None or effort > _MAX_EFFORT:
         return None
-    work = _Nearest(problem, np.empty((len(problem.objectives), 0)), None)
+    work = _Nearest(problem, np.empty((len(problem.objectives), 0)), never)
     for structure, bandwidth in networks_of(problem):
         work.look_at(structure, bandwidth)
     return None if work.nearest is None else work.nearest.population(problem)

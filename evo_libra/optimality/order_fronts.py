@@ -41,11 +41,12 @@ def system_fronts(problem: Problem) -> Mapping[str, SystemFront] | None:
 def _fronts(problem: Problem) -> Mapping[str, SystemFront]:
     assert problem.book is not None, "the problem is of orders"  # noqa: S101 - internal error
     systems = np.array([order.system for order in problem.book.orders])
-    found = {name: _front_of(problem, np.flatnonzero(systems == name)) for name in dict.fromkeys(systems.tolist())}
+    found = {name: front_of_some(problem, np.flatnonzero(systems == name)) for name in dict.fromkeys(systems.tolist())}
     return {name: front for name, front in found.items() if front is not None and len(front.designs)}
 
 
-def _front_of(problem: Problem, places: np.ndarray) -> SystemFront | None:
+def front_of_some(problem: Problem, places: np.ndarray) -> SystemFront | None:
+    """Return the exact front of some orders, by their places; None where there are too many designs to evaluate."""
     table = problem.structures.table
     assert table is not None, "orders are listed"  # noqa: S101 - internal error
     chosen = np.isin(np.arange(len(table)), places)

@@ -158,7 +158,9 @@ def _cases(problem: Problem, every: Every) -> _Cases:
         last += len(known)
         npus, chosen = every.look_up(example[known])
         designs = problem.pricing.topologies_of(npus, chosen, problem.pricing.cheapest(chosen))
-        found.append((problem.time.traffic(npus, chosen)[:, d], designs.price[d], designs.low[d], designs.high[d]))
+        # Software, beyond bytes, can only raise the time.
+        bytes_ = np.where(problem.time.of_software[:, None], 0.0, problem.time.traffic(npus, chosen)[:, d])
+        found.append((bytes_, designs.price[d], designs.low[d], designs.high[d]))
     traffic, price, low, high = (np.concatenate(column, axis=-1) for column in zip(*found, strict=True))
     box = np.zeros((1, traffic.shape[1]))
     return _Cases(index, merged(problem.time.program(traffic[:, None], box, box)), price, low, high)

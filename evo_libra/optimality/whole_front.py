@@ -7,7 +7,6 @@ undercuts. All others are evaluated as the problem evaluates them.
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +16,7 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.front.archive import non_dominated, pareto_filter
 from evo_libra.optimality.bounds import held
+from evo_libra.optimality.watch import Watch, never
 from evo_libra.optimality.whole_designs import (
     Designs,
     bound_of,
@@ -62,20 +62,20 @@ class WholeFront:
     bound: FloatArray
 
 
-def whole_front(problem: Problem, known: FloatArray | None = None, until: float | None = None) -> WholeFront | None:
+def whole_front(problem: Problem, known: FloatArray | None = None, watch: Watch = never) -> WholeFront | None:
     """Return the exact front of a problem of whole ports; None where there are too many designs to evaluate.
 
     Parameters
     ----------
     problem : with any objectives, constraints and time.
     known : (m, k) objectives that some designs have, in SI: designs that are worse are left out, which spares work.
-    until : the monotonic clock's second after which designs are no more evaluated, where a bound stands for them.
+    watch : once it says so, designs are no more evaluated, where a bound stands for them.
     """
     if effort_of(problem) is None:
         return None
     none = np.empty((len(problem.objectives), 0))
     # A design that is known is not to be beaten by its own figures in other digits.
-    work = Enumeration(problem, none if known is None else known * (1.0 + _ROUNDING), until)
+    work = Enumeration(problem, none if known is None else known * (1.0 + _ROUNDING), watch)
     for structure, bandwidth in networks_of(problem):
         work.look_at(structure, bandwidth)
     return work.front()
@@ -98,7 +98,7 @@ class Enumeration:
 
     problem: Problem
     best: FloatArray
-    until: float | None
+    watch: Watch
     found: list[tuple[Designs, FloatArray]] = field(default_factory=list)
     bounds: list[FloatArray] = field(default_factory=list)
     networks: int = 0
@@ -237,7 +237,7 @@ class Enumeration:
 
     @property
     def _late(self) -> bool:
-        return self.until is not None and clock.monotonic() > self.until
+        return self.watch(self.timed, self.waiting)
 
     def _leave(self, some: Designs, bound: FloatArray) -> None:
         """Let bounds stand for designs that are not evaluated any more."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.optimality.watch import Watch, never
 from evo_libra.optimality.whole_front import whole_front
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME
@@ -38,18 +39,18 @@ class WholeIdeal:
         return np.where(place >= 0, self.time[np.maximum(place, 0)], np.inf)
 
 
-def whole_ideal(problem: Problem, cost: FloatArray, time: FloatArray, until: float | None = None) -> WholeIdeal | None:
+def whole_ideal(problem: Problem, cost: FloatArray, time: FloatArray, watch: Watch = never) -> WholeIdeal | None:
     """Return the ideal of whole ports; None where there are too many designs, no whole ports, or none is feasible.
 
     Parameters
     ----------
     cost, time : (k,) USD and seconds of designs that are known; what does not beat them need not be timed.
-    until : the monotonic clock's second after which designs are no more timed, where bounds can stand for them.
+    watch : once it says so, designs are no more timed, where bounds can stand for them.
     """
     mine = replace(problem, objectives=(TIME, COST))
     vars(mine).update({name: getattr(problem, name) for name in ("pricing", "traffic")})  # the same, and long to make
     known = np.stack([time, cost])
-    found = whole_front(mine, known, until)
+    found = whole_front(mine, known, watch)
     if found is None:
         return None
     every = np.concatenate([known, found.objectives, found.bound], axis=1)

@@ -38,12 +38,20 @@ class TrafficTable:
 
     def of(self, designs: Topologies) -> FloatArray:
         """Return the traffic of topologies, as from `TimeModel.traffic`."""
+        if self._parts:
+            found = np.empty((len(self.time.channels), *designs.npus.shape))
+            for part in self._parts:
+                found[part.channels] = part.table.of(part.of(designs))
+            return found
         if self.listed is None or (designs.structure < 0).any():
             return self.time.traffic(designs.npus, designs.technology, designs.plan)
         return columns(self.listed, self._place(designs))
 
     def fits(self, designs: Topologies) -> BoolArray:
         """Return (n,) whether topologies can hold every process group, as from `TimeModel.fits`."""
+        if self._parts:
+            fits: BoolArray = np.logical_and.reduce([part.table.fits(part.of(designs)) for part in self._parts])
+            return fits
         if self._fits is None or (designs.structure < 0).any():
             return self.time.fits(designs.npus, designs.plan, designs.technology)
         return columns(self._fits, self._place(designs))
@@ -67,6 +75,16 @@ class TrafficTable:
         return place
 
     @cached_property
+    def _parts(self) -> tuple[_Part, ...]:
+        """The tables of each workload alone, where several leave plans open: their ways would multiply."""
+        if not self.time.exact or len(self.time.tables) < 2:  # noqa: PLR2004 - one table is short enough
+            return ()
+        return tuple(
+            _Part(rows, np.array(list(map(self.time.channels.index, channels))), TrafficTable(self.space, time))
+            for rows, channels, time in self.time.apart()
+        )
+
+    @cached_property
     def _ways(self) -> list[int]:
         return [int(table.placements[2].max(initial=0)) + 1 for table in self.time.tables]
 
@@ -74,7 +92,7 @@ class TrafficTable:
     def _every(self) -> tuple[IntArray, IntArray, IntArray] | None:
         """Sizes, technologies and plans of every column of the tables, where they are not too many."""
         table = self.space.table
-        if table is None or len(table) * prod(self._ways) > MAX_STRUCTURES:
+        if table is None or self._parts or len(table) * prod(self._ways) > MAX_STRUCTURES:
             return None
         if not self._ways:
             return table.npus, table.technology, no_plans(len(table))
@@ -103,6 +121,19 @@ class TrafficTable:
             return None
         box = np.zeros(self.space.table.npus.shape)
         return merged(self.time.program(self.listed, box, box))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The table of some workloads: the rows of their plans, and the places of their channels."""
+
+    rows: slice
+    channels: IntArray
+    table: TrafficTable
+
+    def of(self, designs: Topologies) -> Topologies:
+        """Return topologies with the plans of these workloads."""
+        return replace(designs, plan=designs.plan[self.rows])
 
 
 def program_for(

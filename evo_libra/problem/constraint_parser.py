@@ -16,7 +16,7 @@ from evo_libra.problem.figures import TotalCostOfOwnership
 from evo_libra.problem.needs import NO_TCO, TCO
 from evo_libra.problem.objectives import MEASURES, PLAIN, unit_of
 
-_SIZES: dict[str, dict[str, float]] = {
+UNIT_SIZES: dict[str, dict[str, float]] = {
     "bandwidth": {"TB/s": 1e12, "GB/s": 1e9, "MB/s": 1e6},
     "cost": {"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6},
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
@@ -30,7 +30,8 @@ _SIZES: dict[str, dict[str, float]] = {
     "memory": {"GB": 1e9, "MB": 1e6, "TB": 1e12},
     "time times cost": {"USD s": 1.0, "kUSD s": 1e3, "MUSD s": 1e6},
 }
-UNITS = {unit: (kind, size) for kind, sizes in _SIZES.items() for unit, size in sizes.items()}
+"""Sizes of units in SI, by their kind."""
+UNITS = {unit: (kind, size) for kind, sizes in UNIT_SIZES.items() for unit, size in sizes.items()}
 """Units of constraints: the kind of each unit, and its size in SI."""
 
 
@@ -40,7 +41,7 @@ def units_of(kind: str) -> str:
     >>> units_of("power")
     'W, kW, MW'
     """
-    return ", ".join(_SIZES[kind])
+    return ", ".join(UNIT_SIZES[kind])
 
 
 def unit_in(text: str, kind: str) -> tuple[str, float]:
@@ -49,7 +50,7 @@ def unit_in(text: str, kind: str) -> tuple[str, float]:
     >>> unit_in("memory <= 76 GB", "memory"), unit_in("bw[0] >= bw[1]", "bandwidth")
     (('GB', 1000000000.0), ('TB/s', 1000000000000.0))
     """
-    sizes = _SIZES[kind]
+    sizes = UNIT_SIZES[kind]
     found = re.findall("|".join(rf"(?<![A-Za-z/]){re.escape(unit)}(?![A-Za-z/])" for unit in sizes), text)
     unit = found[-1] if found else next(iter(sizes))
     return unit, sizes[unit]
@@ -134,13 +135,19 @@ class _Parser:
                 return
             elif not re.match(r"[A-Za-z]", self.peek()):
                 if factor:
-                    raise self.error(f"{token} has no unit; allowed: {', '.join(UNITS)}")
+                    raise self.error(f"{token} has no unit; allowed: {', '.join(self.units())}")
                 return
             elif self.peek() not in ("bw", "sum", *MEASURES):
                 raise self.error(unknown("unit", self.peek(), UNITS))
             else:
                 token = self.take()
         self.variable(terms, factor, token)
+
+    def units(self) -> list[str]:
+        """Return the units of the quantities that the constraint names; all of them where it names none."""
+        named = [MEASURES[name].unit for name in re.findall(r"[A-Za-z][A-Za-z.-]*", self.text) if name in MEASURES]
+        named += ["bandwidth"] if re.search(r"\bbw\b", self.text) else []
+        return [unit for kind in dict.fromkeys(named) or UNIT_SIZES for unit in UNIT_SIZES[kind]]
 
     def variable(self, terms: _Terms, factor: float, token: str) -> None:
         if token == "sum":  # noqa: S105 - a word of the language

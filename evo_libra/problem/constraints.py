@@ -17,6 +17,8 @@ TOLERANCE = 1e-9
 BANDWIDTH = "bandwidth"
 _SWEEPS = 200
 _SCALING_SWEEPS = 60
+_EXACT_SWEEPS, _BEYOND = 2, 0.5
+"""Sweeps after which projections onto several inequalities overshoot by a share: else they creep into a corner."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +157,9 @@ def project(
 
     Cyclic projections: first in the metric of the bandwidths themselves, in which a sum is met by scaling all of them
     alike and a small dimension is not driven to its floor; then, for what is left, in the Euclidean one. A single sum
-    with a box is always met. A constraint that still fails is a violation of the design. The box of an unused dimension
-    is 0 to 0.
+    with a box is always met. Exact projections creep into the corner of several constraints; after the first sweeps
+    they overshoot inequalities, which few sweeps then meet (Agmon 1954). A constraint that still fails is a
+    violation of the design. The box of an unused dimension is 0 to 0.
     """
     bandwidth = np.minimum(np.maximum(bandwidth, low), high)  # Takes half of the time of `np.clip`.
     if not constraints:
@@ -168,7 +171,10 @@ def project(
         part = bandwidth[:, todo]
         local = [(constraint, coefficients[:, todo]) for constraint, coefficients in constraints]
         for constraint, coefficients in local:
-            part = _onto(constraint, coefficients, part, low[:, todo], high[:, todo], scaling=sweep < _SCALING_SWEEPS)
+            part = _onto(
+                constraint, coefficients, part, low[:, todo], high[:, todo], scaling=sweep < _SCALING_SWEEPS,
+                beyond=_BEYOND if sweep >= _EXACT_SWEEPS and len(local) > 1 else 0.0,
+            )  # fmt: skip
         bandwidth[:, todo] = part
         todo = todo[_broken(part, local)]
     return bandwidth
@@ -188,12 +194,20 @@ def _broken(bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, Float
 
 
 def _onto(
-    constraint: Constraint, a: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray, *, scaling: bool
+    constraint: Constraint,
+    a: FloatArray,
+    b: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    *,
+    scaling: bool,
+    beyond: float,
 ) -> FloatArray:
+    """Return bandwidths moved to meet one constraint; an inequality is overshot by a share of its violation."""
     residual = constraint.limit - (a * b).sum(axis=0)
     # Aim a hair inside an inequality, so that rounding does not leave it violated.
     if not constraint.equality:
-        residual = np.minimum(residual - 0.1 * TOLERANCE * np.abs(constraint.limit), 0.0)
+        residual = np.minimum(residual - 0.1 * TOLERANCE * np.abs(constraint.limit), 0.0) * (1.0 + beyond)
     step = a * b if scaling else a
     # A bandwidth at its bound in the direction of the step cannot take part in it.
     stuck = ((step * residual < 0) & (b <= low)) | ((step * residual > 0) & (b >= high))

@@ -63,8 +63,8 @@ def _what_needs_memory(problem: Problem, one: Population, limit: float) -> list[
     return [text for loop in problem.time.loops for text in loop.workload.memory_mistakes(limit, holds)]
 
 
-def _holds_groups(time: TimeModel, one: Population, layouts: Mapping[str, Layout], inside: bool) -> bool:  # noqa: FBT001
-    """Return whether a network holds the groups of a plan, a tensor parallel group inside a domain if it must."""
+def _holds_groups(time: TimeModel, one: Population, layouts: Mapping[str, Layout], inside: tuple[str, ...]) -> bool:
+    """Return whether a network holds the groups of a plan, some of them inside a scale-up domain."""
     return all(bool(time.lays(layout, one.npus, one.technology, inside=inside)[0]) for layout in set(layouts.values()))
 
 
@@ -157,12 +157,27 @@ def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> 
     if not isinstance(problem, Problem) or not len(designs):
         return []
     notes = [*_own_notes(problem, designs), *announced(problem, designs)]
+    notes += _routings(problem, designs)
     transports = any(technology.transport for technology in problem.catalog.technologies)
     if not problem.time.predicts_astra_sim and not transports:
         return notes  # Designs in the notation need not be read: a large front of them takes as long as half a search.
     population = designs if isinstance(designs, Population) else problem.read(designs)
     approximate = _under_transports(problem, population)
     return [*notes, *approximate, *problem.time.warnings(population)]
+
+
+def _routings(problem: Problem, designs: Population | Sequence[str]) -> list[Warned]:
+    """Return the notes on the routing of a single design."""
+    if len(designs) != 1 or problem.book is not None:
+        return []
+    from evo_libra.problem.routing_notes import (  # noqa: PLC0415 - few problems state any
+        routing_notes,
+        states_routing,
+    )
+
+    if not states_routing(problem.catalog):
+        return []  # Designs need not be read, as above.
+    return routing_notes(problem.catalog, designs if isinstance(designs, Population) else problem.read(designs))
 
 
 def _own_notes(problem: Problem, designs: Population | Sequence[str]) -> list[Warned]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evo_libra.arrays import TILE, FloatArray, Population, columns
+from evo_libra.arrays import TILE, FloatArray, IntArray, Population, columns
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures, served_figures
 from evo_libra.problem.needs import FAULTS, WATTS
@@ -166,9 +166,12 @@ class Evaluator:
         """Return (n,) bought networks per working one, as spares have as much network as NPUs at work."""
         return np.asarray(1.0 + (0 if designs.spares is None else designs.spares) / np.full(len(designs), self.npus))
 
-    def built(self, designs: Population) -> Topologies:
-        """Return the topologies of designs, at the prices and watts of networks for all NPUs and the spare ones."""
-        found = self.pricing.built(designs)
+    def built(self, designs: Population, structure: IntArray | None = None) -> Topologies:
+        """Return the topologies of designs, at the prices and watts of networks for all NPUs and the spare ones.
+
+        The (n,) combinations are those of `Pricing.built`.
+        """
+        found = self.pricing.built(designs, structure)
         return found if designs.spares is None else found.times(self.of_spares(designs))
 
     def violation(self, designs: Population) -> FloatArray:

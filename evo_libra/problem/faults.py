@@ -24,6 +24,9 @@ from evo_libra.network.catalog.technologies import Name
 LEAST = 1e-12
 """No useful share is less: objectives stay finite."""
 
+ENOUGH = 0.99
+"""Share of the time for which the spares of a file that states none are enough."""
+
 Spares = Annotated[int, Field(ge=0, le=10**9)]
 Numbers: TypeAlias = FloatArray | float
 
@@ -44,8 +47,10 @@ class Faults(StrictModel):
         None, description="time of work between two checkpoints; the best one of each design when left out"
     )
     host_npus: PositiveInt = Field(8, description="NPUs of a host, which fail and are replaced together")
-    spares: Spares | Annotated[tuple[Spares, ...], Field(min_length=1)] = Field(
-        0, description="spare NPUs, wired as all others; from a list the search chooses one"
+    spares: Spares | Annotated[tuple[Spares, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="spare NPUs, wired as all others; from a list the search chooses one; when left out, servers or "
+        "racks that are enough for 99 % of the time",
     )
     per_year: dict[Name, PerYear] = Field(
         default_factory=dict,
@@ -63,8 +68,16 @@ class Faults(StrictModel):
 
     @property
     def spare_choices(self) -> tuple[int, ...]:
-        """Numbers of spare NPUs that designs may have; ascending in a problem."""
-        return self.spares if isinstance(self.spares, tuple) else (self.spares,)
+        """Numbers of spare NPUs that designs may have; ascending in a problem, whose loader fills those left out."""
+        return self.spares if isinstance(self.spares, tuple) else (self.spares or 0,)
+
+    def enough(self, npus: int, unit: int) -> int:
+        """Return the spare NPUs, in whole units, that are enough for `ENOUGH` of the time where NPUs and hosts fail."""
+        spared = np.sum([units for _, units in self.of_npus(npus).values()], keepdims=True)
+        units = 0
+        while spare_enough(spared, float(units))[0] < ENOUGH and units * unit < npus:
+            units += 1
+        return units * unit
 
     def pieces(self, npus: int) -> dict[str, int]:
         """Return how many NPUs and hosts there are, and NPUs that software runs on, by kind."""

@@ -18,7 +18,8 @@ from evo_libra.problem.pricing.per_bandwidth import PerBandwidth
 from evo_libra.problem.protocol import COST, TIME, Evaluation, Objective
 from evo_libra.problem.sections.network import BlockSection, SearchedBandwidths, StructureSection
 from evo_libra.problem.sections.section import Sections
-from evo_libra.problem.time_models.libra import NO_BANDWIDTH, LibraTime
+from evo_libra.problem.time_models.libra import LibraTime
+from evo_libra.problem.time_models.time_model import NO_BANDWIDTH
 
 WORTH_COMPILING = 10_000_000
 """Designs that a problem evaluates in a process before its loop is loaded.
@@ -66,7 +67,12 @@ class FusedEvaluation:
         plain = [type(section) for section in others] == [StructureSection, BlockSection] and not rules.constraints
         if not plain or not isinstance(last, SearchedBandwidths) or not set(objectives) <= {TIME, COST}:
             return None
-        if not isinstance(pricing, PerBandwidth) or not isinstance(time, LibraTime) or table is None:
+        if (
+            not isinstance(pricing, PerBandwidth)
+            or not isinstance(time, LibraTime)
+            or table is None
+            or time.of_software.any()
+        ):
             return None
         traffic = rules.traffic.listed
         if traffic is None:

@@ -10,12 +10,15 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population
 from evo_libra.collective import (
+    BeyondBytes,
+    BytesAlone,
     Collective,
     NextStage,
     Pattern,
     PushPull,
     SizedByPlan,
     SizedCollective,
+    WithoutLatency,
     pattern_of,
     unit_traffic,
 )
@@ -23,10 +26,9 @@ from evo_libra.errors import counted
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.problem.time_models.libra import NO_BANDWIDTH
 from evo_libra.problem.time_models.loops import Channel
-from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.layers.iteration_time import Message
+from evo_libra.problem.time_models.time_model import NO_BANDWIDTH, TimeModel
+from evo_libra.workload.layers.iteration_time import Load, Message
 
 _ROUNDING = 1e-9
 """Part of a time that is no difference."""
@@ -161,13 +163,22 @@ def _weighted(time: TimeModel, per_unit: Mapping[Channel, FloatArray], designs: 
 def _slowest(time: TimeModel, channel: Channel, designs: Population) -> IntArray:
     """Return (n,) the dimension in which the traffic of a channel takes longest."""
     layout, group, load = channel
-    assert not isinstance(load, Message), "a message has the whole bandwidth of its ends"  # noqa: S101 - internal error
+    load = _sent(load)
+    alike = BeyondBytes | BytesAlone | WithoutLatency | Message
+    assert not isinstance(load, alike), "links do not change it, or it has the whole bandwidth of its ends"  # noqa: S101 - internal error
     assert not isinstance(load, SizedByPlan), "plans are pinned"  # noqa: S101 - internal error
     what = load.collective if isinstance(load, SizedCollective) else load
     placed = time.placed(designs.npus, designs.plan, designs.technology)[layout, group]
     sent = unit_traffic(pattern_of(what) if isinstance(what, Collective) else what, placed.extent)
     relative = time.relative_bytes(what, placed, designs.npus, designs.technology)
     return np.asarray((sent * relative / np.maximum(designs.bandwidth, NO_BANDWIDTH)).argmax(axis=0))
+
+
+def _sent(load: Load) -> Load:
+    """Return traffic without what says how its latency is counted."""
+    if isinstance(load, WithoutLatency):
+        return load.load
+    return load.pattern if isinstance(load, BytesAlone) else load
 
 
 def _traffic(
@@ -184,6 +195,7 @@ def _traffic(
 
 def _name(group: str, load: Any, names: Mapping[tuple[str, Pattern], str]) -> str:  # noqa: ANN401 - the load of a channel
     """Return what people call the load of a channel."""
+    load = _sent(load)
     if isinstance(load, SizedCollective):
         return load.collective.value
     if isinstance(load, NextStage):

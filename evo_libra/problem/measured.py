@@ -13,7 +13,7 @@ from typing import Any
 
 from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.problem.bands import Part
-from evo_libra.workload.plans.step_class import StepClass
+from evo_libra.workload.plans.step_class import MEMORY, StepClass
 
 TABLE = Path(__file__).with_name("measured_bands.json")
 
@@ -104,10 +104,15 @@ def offset(figure: str, aspect: str, *, served: bool) -> float:
 def nearest(of: StepClass, figure: str) -> Nearest | None:
     """Return the measured class that is nearest; None where nothing of that kind was measured.
 
+    Memory was measured of training alone, whose rows stand for serving, too: bytes are counted alike there, and the
+    schedules differ.
+
     First it has the same schedule, and an accelerator of the same generation: each of the two counts as much. Then it
     differs in the fewest aspects, and in those in which errors differ the least. Of equals it is the newest.
     """
-    found = [one for one in measured_classes() if one.figure == figure and one.of.is_served == of.is_served]
+    measured = [one for one in measured_classes() if one.figure == figure]
+    alike = [one for one in measured if one.of.is_served == of.is_served]
+    found = alike or (measured if figure == MEMORY else [])
     if not found:
         return None
     best = min(found, key=lambda one: _distance(of, one))
@@ -120,7 +125,7 @@ def _differing(of: StepClass, other: StepClass) -> tuple[str, ...]:
 
 def _distance(of: StepClass, one: MeasuredClass) -> tuple[float, ...]:
     differing = _differing(of, one.of)
-    apart = sum(offset(one.figure, aspect, served=of.is_served) - 1.0 for aspect in differing)
+    apart = sum(offset(one.figure, aspect, served=one.of.is_served) - 1.0 for aspect in differing)
     far = ("schedule" in differing) + (not _alike(of.npu, one.of.npu))
     return far, len(differing), apart, -one.years[1], -one.series
 
@@ -140,7 +145,7 @@ def parts_of(of: StepClass, figure: str) -> tuple[tuple[Part, ...], MeasuredClas
     found = nearest(of, figure)
     if found is None:
         return None
-    rows, served = found.measured, of.is_served
+    rows, served = found.measured, found.measured.of.is_served
     own = Part(of=f"{figure} of {rows.of}", low_factor=rows.low, high_factor=rows.high)
     return (
         own,

@@ -61,7 +61,7 @@ def tabulated_faults(
     depth, count = npus.shape
     used, place = np.where(npus > 1, technology, -1), np.arange(depth)[:, None]
     spared = sparing(kits, technology, npus, host)
-    side = np.where(npus > 1, np.sign(place - spared.level), 0)
+    side = np.where(npus > 1, np.where(spared.level < 0, -1, place >= spared.level), 0)
     first, kind = cases(used.ravel(), npus.ravel(), inner_npus(npus).ravel(), side.ravel())
     dimension, structure = np.divmod(first, count)
     many = np.where(npus > 1, max_ports, 0.0)[dimension, structure].astype(np.int64) + 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +30,7 @@ class NpuChoice:
         gives that of one of them.
     sources : where the price of each comes from; empty where no source gives it.
     ranges : USD of a piece of each; None where no source gives it.
+    lacking : the accelerators without a figure that designs need of all, by the key that would give it.
     """
 
     names: tuple[str, ...]
@@ -39,6 +40,7 @@ class NpuChoice:
     price: FloatArray | None
     sources: tuple[str, ...] = ()
     ranges: tuple[Range | None, ...] = ()
+    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     @property
     def several(self) -> bool:
@@ -60,6 +62,21 @@ class NpuChoice:
         place = self.place(technology)
         watts, price = (None if each is None else each[place] for each in (self.watts, self.price))
         return self.capacity[place], watts, price
+
+    def why_unknown(self, key: str, noun: str) -> str:
+        """Return which accelerators lack a figure, and how a file gives it, as part of a sentence.
+
+        >>> lacking = {"price_usd": ("gb200",)}
+        >>> choice = NpuChoice(("b200", "gb200"), np.arange(2), np.ones(2), watts=None, price=None, lacking=lacking)
+        >>> choice.why_unknown("price_usd", "price")
+        'gb200 has no price. Give one: npu: [b200, {base: gb200, price_usd: ..., source: ...}]'
+        """
+        if not self.names:
+            return "the file has no key 'npu'"
+        lacking = self.lacking.get(key, self.names)
+        entries = [f"{{base: {name}, {key}: ..., source: ...}}" if name in lacking else name for name in self.names]
+        entry = f"[{', '.join(entries)}]" if self.several else entries[0]
+        return f"{' and '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no {noun}. Give one: npu: {entry}"
 
     def named(self, technology: IntArray) -> list[str]:
         """Return the names of the accelerators of (d, n) technologies."""
@@ -85,9 +102,14 @@ def npu_choice(npus: Sequence[Accelerator], wired: Sequence[str | None], capacit
     names = tuple(npu.name for npu in npus)
     owner = np.array([0 if name is None else names.index(name) for name in wired], dtype=np.int64)
     watts, ranges = [npu.power for npu in npus], tuple(price_range(npu.price) for npu in npus)
+    lacking = {
+        key: tuple(name for name, value in zip(names, values, strict=True) if value is None)
+        for key, values in (("power_W", watts), ("price_usd", ranges))
+    }
     return NpuChoice(
         names=names, owner=owner, capacity=np.array(capacities),
         watts=None if None in watts else np.array(watts, dtype=np.float64),
         price=None if None in ranges else np.array([one.value for one in ranges if one is not None]),
         sources=tuple("" if npu.price is None else npu.source_of("price_usd") for npu in npus), ranges=ranges,
+        lacking=lacking,
     )  # fmt: skip

@@ -18,12 +18,12 @@ from evo_libra.problem.best_plans import prune_plans
 from evo_libra.problem.constraints import excess
 from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.objectives import TIME
+from evo_libra.problem.plan_goals import GOALS
 from evo_libra.problem.plans import ways_of
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import Structures
 
-GOALS = ("time", "time-cost")
 _VANISHING = "nothing keeps bandwidth above 0, and time times cost falls with it; a total, or a least bandwidth, does"
 _ACCURACY, _SAME, _ROWS, _NOTHING = 1e-12, 1e-10, 1e-9, 1e-100
 

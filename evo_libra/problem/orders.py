@@ -13,6 +13,7 @@ from evo_libra.network.blocks import Kit, Part, Range
 from evo_libra.network.blocks.kit import OrderKit
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.blocks.scale_out import Reach, ScaleOutKit
+from evo_libra.network.catalog.link_layers import LinkLayers
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.orders.bill import OrderBill
 from evo_libra.network.orders.circuits import OCS_RAILS
@@ -107,7 +108,13 @@ class OrderBook:
             for order, tree, bill, pool in rows
             if order.count > 1
         ]
-        return Catalog(self.products.name, self.products.source, (*inner, *outer))
+        layers = {name: self.products.switches[name].layer for name in self._switches}
+        return Catalog(self.products.name, self.products.source, (*inner, *outer), LinkLayers(layers))
+
+    @property
+    def _switches(self) -> set[str]:
+        """The packet switches of orders, by whose names their networks are known."""
+        return {order.switch for order in self.orders if order.switch in self.products.switches}
 
     def _technology(self, pool: int, kit: Kit, rank: int) -> KitTechnology:
         return KitTechnology(

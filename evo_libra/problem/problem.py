@@ -21,7 +21,7 @@ from evo_libra.problem.fused import FusedEvaluation
 from evo_libra.problem.needs import NPU_PRICE
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.pricing.catalog import pricing_of
-from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing
+from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies, misfits
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
 from evo_libra.problem.question import Question, identified_question
 from evo_libra.problem.sections.network import BlockSection, SparesSection, StructureSection, bandwidth_section
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 
 SECTIONS = (StructureSection, BlockSection, PlanSection.of, CollectiveSection.of, SparesSection.of, bandwidth_section)
 """The kinds of sections of a genome, in order."""
+
+
+_LOOKED_UP = 4
+"""Combinations of a table for each design up to which designs are looked up there, with the figures of all of them."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +252,18 @@ class Problem:
 
     def unbuildable(self, designs: Population) -> FloatArray:
         """Return (n,) how many dimensions break a rule of the space, or are not in whole ports."""
-        wrong = unbuildable_dimensions(self, designs) | self.pricing.misfits(designs)[1]
+        structure = self._structures(designs)
+        return self._unbuildable(designs, self.pricing.built(designs, structure), structure)
+
+    def _structures(self, designs: Population) -> IntArray:
+        """Return the (n,) places of designs in the table of combinations; -1 where there is none, or a long one."""
+        table = self.structures.table
+        if table is None or len(table) > _LOOKED_UP * len(designs):
+            return np.full(len(designs), -1)
+        return table.find(designs.npus, designs.technology)
+
+    def _unbuildable(self, designs: Population, built: Topologies, structure: IntArray) -> FloatArray:
+        wrong = unbuildable_dimensions(self, designs, structure) | misfits(built, designs.bandwidth)[1]
         return np.asarray(wrong.sum(axis=0), dtype=np.float64)
 
     def evaluate(self, designs: Population | str | Sequence[str]) -> Evaluation:
@@ -271,8 +286,11 @@ class Problem:
         ['0.242113', '9.78129e+06']
         """
         population = designs if isinstance(designs, Population) else self.read(designs)
-        found = self.evaluator.evaluate(population, self.evaluator.built(population))
-        wrong = found.violation + self.unbuildable(population)
+        structure = self._structures(population)
+        built = self.evaluator.built(population, structure)
+        known = (structure >= 0).all() and not self.time.tables
+        found = self.evaluator.evaluate(population, built, self.traffic.of(built) if known else None)
+        wrong = found.violation + self._unbuildable(population, built, structure)
         if self.time.keeps_inside:
             wrong = wrong + ~self.time.fits(population.npus, population.plan, population.technology)
         return replace(found, violation=wrong)
@@ -286,7 +304,7 @@ class Problem:
             return OrderNotation(self.book, self.time)
         return Notation(
             npus=self.npus, depth=len(self.choices), catalog=self.catalog, time=self.time, npu=self.sources.npu,
-            failing=self.sources.faults is not None,
+            failing=self.sources.faults is not None, fewest=min(self.sources.spares),
         )  # fmt: skip
 
     def read(self, designs: str | Sequence[str]) -> Population:

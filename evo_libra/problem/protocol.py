@@ -89,8 +89,8 @@ def genome_of(sections: Sequence[tuple[int, Sequence[Gene]]]) -> Genome:
 
 __all__ = [
     "COST", "TIME", "Configurable", "Evaluation", "Failure", "Failures", "HasDesignRows", "HasObjectives",
-    "HasReferences", "HasTopologySteps", "HasTraces", "Objective", "Reference", "SearchProblem", "SearchSettings",
-    "TopologySteps", "design_rows_of", "topology_steps_of",
+    "HasReferences", "HasTopologySteps", "HasTraces", "Objective", "ReadsDesigns", "Reference", "SearchProblem",
+    "SearchSettings", "TopologySteps", "design_rows_of", "topology_steps_of",
 ]  # fmt: skip
 
 
@@ -205,6 +205,14 @@ class SearchProblem(HasObjectives, Protocol):
 
     def identity(self) -> Mapping[str, Any]:
         """Return JSON-able data that changes whenever results would."""
+
+
+@runtime_checkable
+class ReadsDesigns(HasObjectives, Protocol):
+    """A problem whose designs have a notation."""
+
+    def evaluate(self, designs: Sequence[str]) -> Evaluation:
+        """Return the objectives and the violation of designs in the notation; an `InputError` says what is wrong."""
 
 
 @runtime_checkable

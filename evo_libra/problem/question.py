@@ -8,6 +8,10 @@ from typing import Literal
 Question = Literal["order", "design"]
 
 
+FABRIC = "fabric"
+"""The question of a file that asks for a graph of switches; the column of fronts that has these designs."""
+
+
 def question_of(data: object) -> Question:
     """Return the question that the data of a problem file ask: one of an order says so, or names systems.
 

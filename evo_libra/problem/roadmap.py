@@ -34,11 +34,11 @@ def roadmap_sentence(names: Iterable[str]) -> str:
     """Return that products are announced.
 
     >>> roadmap_sentence(["th6-128"])
-    'th6-128 is a roadmap product: it is announced and cannot be ordered yet, so that figures and price may change'
+    'th6-128 is a roadmap product: it is announced and cannot be ordered yet, so figures and price may change'
     """
     first, *others = names
     if others:
         every = f"{', '.join([first, *others[:-1]])} and {others[-1]} are roadmap products: they are"
     else:
         every = f"{first} is a roadmap product: it is"
-    return f"{every} announced and cannot be ordered yet, so that figures and price may change"
+    return f"{every} announced and cannot be ordered yet, so figures and price may change"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, Population, cases
+from evo_libra.arrays import BoolArray, IntArray, Population, cases
 from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.technologies import again
@@ -29,17 +29,27 @@ class Rule:
     ----------
     broken : (d, n) where designs break it, from the problem and the designs.
     sentence : why the first design breaks it in one dimension.
+    of_combinations : whether it is of sizes and technologies alone.
     """
 
     broken: Callable[[Problem, Population], BoolArray]
     sentence: Callable[[Problem, Population, int], str]
+    of_combinations: bool = False
 
 
-def unbuildable_dimensions(problem: Problem, designs: Population) -> BoolArray:
-    """Return (d, n) which dimensions of designs break a rule of the space."""
-    found = np.zeros(designs.npus.shape, dtype=np.bool_)
+def unbuildable_dimensions(problem: Problem, designs: Population, structure: IntArray) -> BoolArray:
+    """Return (d, n) which dimensions of designs break a rule of the space.
+
+    The (n,) combinations of the designs are -1 where the space has them in no table: those of a table keep to all rules
+    of combinations.
+    """
+    found, others = np.zeros(designs.npus.shape, dtype=np.bool_), np.flatnonzero(structure < 0)
+    rest = designs.select(others) if len(others) else None
     for rule in rules_of(problem):
-        found |= rule.broken(problem, designs)
+        if not rule.of_combinations:
+            found |= rule.broken(problem, designs)
+        elif rest is not None:
+            found[:, others] |= rule.broken(problem, rest)
     return found
 
 
@@ -157,12 +167,12 @@ def _spares(problem: Problem, one: Population, d: int) -> str:  # noqa: ARG001 -
 
 
 RULES = (
-    Rule(_too_large, _size),
-    Rule(_repeats_domain, _domain),
-    Rule(_other_size, _pinned_size),
+    Rule(_too_large, _size, of_combinations=True),
+    Rule(_repeats_domain, _domain, of_combinations=True),
+    Rule(_other_size, _pinned_size, of_combinations=True),
     Rule(_not_offered, _offer),
-    Rule(_out_of_order, _order),
-    Rule(_missing, _depth),
+    Rule(_out_of_order, _order, of_combinations=True),
+    Rule(_missing, _depth, of_combinations=True),
     Rule(_other_spares, _spares),
 )
 """All rules; of several that a dimension breaks, the first one is named."""

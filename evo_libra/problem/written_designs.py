@@ -12,13 +12,12 @@ from evo_libra.arrays import GIGA, IntArray, Population
 from evo_libra.errors import InputError, counted, shortened, suggestion, unknown
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog, Technology
-from evo_libra.network.fabric import NPU, Fabric, fabrics_of, networks_of, parse_fabric, population_of, written
+from evo_libra.network.fabric import NPU, SPARES, Fabric, fabrics_of, networks_of, parse_fabric, population_of, written
 from evo_libra.network.orders.text import is_order
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.parallelism import HOLDS_TENSOR
 
 if TYPE_CHECKING:
     from evo_libra.workload.plans.plan_table import PlanTable
@@ -38,6 +37,7 @@ class Notation:
     time : which plans there are, and ways to run collectives.
     npu : the accelerators that designs may have.
     failing : whether the problem says what fails, so that designs may have spares.
+    fewest : spare NPUs of a design that names none.
     """
 
     npus: int
@@ -46,6 +46,7 @@ class Notation:
     time: TimeModel
     npu: NpuChoice
     failing: bool
+    fewest: int = 0
 
     def read(self, designs: str | Sequence[str]) -> Population:
         """Return the networks of (n,) designs, bandwidths in B/s.
@@ -65,7 +66,9 @@ class Notation:
         population = with_own_technologies(population, self.catalog, npus)
         population = replace(population, plan=plans_of(fabrics, self.time.tables, npus))
         population = replace(population, schedule=self.time.schedules.read(fabrics, population.block))
-        population = replace(population, spares=spares_of(fabrics, known=self.failing))
+        left_out = [0 if f" {SPARES}=" in text else self.fewest for text in texts]
+        named = [fabric.spares or fewest for fabric, fewest in zip(fabrics, left_out, strict=True)]
+        population = replace(population, spares=spares_of(fabrics, named, known=self.failing))
         held = self.time.fits(population.npus, population.plan)
         inside = self.time.fits(population.npus, population.plan, population.technology)
         for fabric, fits, keeps in zip(fabrics, held, inside, strict=True):
@@ -74,7 +77,7 @@ class Notation:
                 groups = ", ".join(dict.fromkeys(f"{n} {group}" for group, n in degrees))
                 raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
             if not keeps:
-                raise InputError(f"no scale-up domain of the design '{fabric}' {HOLDS_TENSOR}")
+                raise InputError(f"no scale-up domain of the design '{fabric}' {self.time.must_hold}")
         return population
 
     def fabrics(self, population: Population) -> list[Fabric]:
@@ -145,17 +148,17 @@ def npus_of(fabrics: Sequence[Fabric], choice: NpuChoice) -> list[str | None]:
     return [fabric.npu if len(names) > 1 else None for fabric in fabrics]
 
 
-def spares_of(fabrics: Sequence[Fabric], *, known: bool) -> IntArray | None:
-    """Return (n,) the spare NPUs that designs name; None where none does.
+def spares_of(fabrics: Sequence[Fabric], spares: Sequence[int], *, known: bool) -> IntArray | None:
+    """Return (n,) the spare NPUs of designs; None where none has some.
 
     An `InputError` says that there are some although the failures are not `known`.
     """
-    if not any(fabric.spares for fabric in fabrics):
+    if not any(spares):
         return None
     if not known:
         first = next(fabric for fabric in fabrics if fabric.spares)
         raise InputError(f"the design '{first}' has spares, and the problem has no key 'faults', which says what fails")
-    return np.array([fabric.spares for fabric in fabrics], dtype=np.int64)
+    return np.array(spares, dtype=np.int64)
 
 
 def plans_of(

@@ -78,7 +78,7 @@ class OrderNotation:
         if (place := place_of(order, self.book)) is not None:
             return place
         if (lacks := self.book.planless.get(pool_of(order))) is not None:
-            raise InputError(f"the order '{text}' has no plan, as none of the file fits {order.system}: {lacks}")
+            raise InputError(f"the order '{text}' has no plan because none of the file fits {order.system}: {lacks}")
         why = not_among(order, self.book.orders)
         raise InputError(f"the order '{text}' is none of the {len(self.book):,} that the file allows: {why}")
 

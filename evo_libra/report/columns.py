@@ -13,13 +13,13 @@ from evo_libra.arrays import FloatArray
 from evo_libra.explain.labels import label_of
 from evo_libra.front.families import short_plans
 from evo_libra.front.front import Front
+from evo_libra.front.plan_numbers import WORD, plan_numbers
 from evo_libra.pictures.plots.axes import axes_of, unit_of
 from evo_libra.pictures.plots.series import Series
 from evo_libra.problem.bands import BAND, FACTORS, HIGH, LOW
 from evo_libra.report.records import Column, Kind
 
 PLAN = re.compile(r"plan(\[.*\])?$")
-_WORD = re.compile(r"([a-z]+)(\d+)(?:x(\d+))?")
 _GENE = re.compile(r"(npus|block|technology|bandwidth)\[(\d+)\](_GBps)?")
 _GENE_LABELS = {"npus": "NPUs", "block": "block", "technology": "technology", "bandwidth": "bandwidth"}
 _MAX_NAMES = 40
@@ -29,7 +29,6 @@ _DIGITS = 7
 _FEW = 10
 _MUCH = 8.0
 """Factor between values from which on an axis is logarithmic."""
-_STAGES = "vp"
 
 
 def columns_of(frame: pl.DataFrame, objectives: Sequence[str]) -> list[Column]:
@@ -129,17 +128,10 @@ def _plan_columns(name: str, plans: Sequence[str | None]) -> list[Column]:
     >>> [(one.label, one.values) for one in _plan_columns("plan", ["tp8 pp2x4 zero1", "tp16 zero1"])][:2]
     [('tp', [8, 16]), ('pp', [2, 1])]
     """
-    words = [[_WORD.fullmatch(word) or word for word in (plan or "").split()] for plan in plans]
-    numbers: list[dict[str, int]] = []
-    for each in words:
-        matches = [word for word in each if isinstance(word, re.Match)]
-        found = {match[1]: int(match[2]) for match in matches}
-        stages = [int(match[3]) for match in matches if match[3]]
-        numbers.append({**found, _STAGES: stages[0]} if stages else found)
-    suffix = name.removeprefix("plan")
+    numbers, suffix = plan_numbers(name, plans), name.removeprefix("plan")
     columns = [
-        Column(f"{name}.{key}", f"{key}{suffix}", "plan", [found.get(key, 1) for found in numbers])
-        for key in dict.fromkeys(key for found in numbers for key in found)
+        Column(f"{name}.{label.removesuffix(suffix)}", label, "plan", list(values)) for label, values in numbers.items()
     ]
-    rest, _ = short_plans([" ".join(word for word in each if isinstance(word, str)) for each in words])
+    words = [[word for word in (plan or "").split() if not WORD.fullmatch(word)] for plan in plans]
+    rest, _ = short_plans([" ".join(each) for each in words])
     return [*columns, *_choices(f"{name}.options", f"options{suffix}", "plan", rest, shown=True)]

@@ -21,6 +21,7 @@ from evo_libra.front.front import Front
 from evo_libra.network.transport import approximation
 from evo_libra.pictures.networks.svg import network_svg
 from evo_libra.pictures.plots.axes import COLOURS
+from evo_libra.problem.constraint_parser import UNIT_SIZES
 from evo_libra.problem.designs import announced
 from evo_libra.report.columns import banded, columns_of, named_column, rounded
 from evo_libra.report.details import MOST, detailed_rows, details_of, price_ranges, rule_text
@@ -28,7 +29,9 @@ from evo_libra.report.orders import COMMANDS as OF_ORDERS
 from evo_libra.report.orders import order_frame
 from evo_libra.report.records import Chart, Column, Detail, Document, Family, Reference, Rows
 from evo_libra.report.results import result_of
-from evo_libra.report.verdicts import recommended, verdict_texts
+from evo_libra.report.searched import searched_columns
+from evo_libra.report.tornado_chart import tornado_chart
+from evo_libra.report.verdicts import recommended, tornado_of, verdict_texts
 from evo_libra.version import __version__
 
 if TYPE_CHECKING:
@@ -113,7 +116,7 @@ def report_document(
         references=_references(sources, factors),
         details=details,
         rule=rule,
-        charts=list(charts),
+        charts=[*_tornados(thinned), *charts],
         commands=_commands(every.noun) if any(source.address for source in sources) else {},
         notes=[
             *notes,
@@ -122,6 +125,9 @@ def report_document(
             *_thinning(sources, thinned),
         ],
         verdict=verdict_texts([one.name for one in thinned], verdicts),
+        buy=_bought(thinned, verdicts),
+        searched=searched_columns(every, _result_names(thinned)),
+        units=UNIT_SIZES,
         colours=list(COLOURS),
         noun=every.noun,
     )
@@ -212,6 +218,11 @@ def _owners(sources: Sequence[Source]) -> list[int]:
     return [place for place, source in enumerate(sources) for _ in range(len(source.front))]
 
 
+def _result_names(sources: Sequence[Source]) -> list[str]:
+    """Return the name of the result of each row, where there are several."""
+    return [sources[place].name for place in _owners(sources)] if len(sources) > 1 else []
+
+
 def _starts(sources: Sequence[Source]) -> list[int]:
     return [sum(len(before.front) for before in sources[:place]) for place in range(len(sources))]
 
@@ -261,6 +272,23 @@ def _numbers(values: FloatArray) -> list[float | None]:
 
 def _verdict(source: Source) -> Verdict | None:
     return verdict(source.front, candidates_of(source.front), source.problem) if len(source.front) else None
+
+
+def _tornados(sources: Sequence[Source]) -> Iterator[Chart]:
+    """Give the chart of each result of the assumptions that move its verdict most."""
+    for source in sources:
+        found = tornado_of(source.front, source.problem)
+        if found is not None:
+            yield tornado_chart(found, source.name if len(sources) > 1 else "")
+
+
+def _bought(sources: Sequence[Source], verdicts: Sequence[Verdict | None]) -> list[int]:
+    """Return the row of the design of each verdict."""
+    return [
+        start + source.front.frame["id"].to_list().index(said.id)
+        for start, source, said in zip(_starts(sources), sources, verdicts, strict=True)
+        if said is not None
+    ]
 
 
 def _marks(sources: Sequence[Source], verdicts: Sequence[Verdict | None]) -> dict[str, list[int]]:

@@ -16,13 +16,15 @@ from importlib.resources import files
 
 from evo_libra.report.records import Document, Result
 
-SCRIPTS = ("core.js", "scatter.js", "parallel.js", "table.js", "detail.js", "main.js")
+SCRIPTS = ("query.js", "core.js", "scatter.js", "parallel.js", "table.js", "detail.js", "main.js")
 """In the order in which they run, as one script."""
 STYLE = "page.css"
 _KEYS = (
     ("n p ↓ ↑", "open the next or the previous line of the table"), ("Esc", "clear what is selected"),
-    ("/", "filter: words, or tests such as cost_usd<2e7"), ("z", "zoom to what is selected, and back"),
-    ("x y", "choose the axes of the front"), ("c", "save what is selected as CSV"), ("t", "light or dark"),
+    ("/", "filter, such as time<5s cost<20MUSD tp>=8 family:SW8* #3,7 -zero3"),
+    ("z", "zoom to what is selected, and back"),
+    ("x y", "choose the axes of the front"), ("c", "save what is selected as CSV"),
+    ("i", "save the plot as PNG"), ("t", "light or dark"),
     ("?", "this help"),
 )  # fmt: skip
 _HELP = (
@@ -99,9 +101,11 @@ _CONTROLS = """<nav aria-label="controls">
 <label>across <select id="x"></select></label><label><input type="checkbox" id="log-x"> log</label>
 <label>up <select id="y"></select></label><label><input type="checkbox" id="log-y"> log</label>
 <label><input type="checkbox" id="bars"> ranges</label>
-<label>filter <input id="filter" type="search" placeholder="tp>=8 SW" autocomplete="off" spellcheck="false"></label>
+<label>filter <input id="filter" type="search" placeholder="time<5s family:SW8*"
+ autocomplete="off" spellcheck="false"></label>
 <button type="button" data-key="Escape">clear</button><button type="button" data-key="z">zoom</button>
-<button type="button" data-key="c">CSV</button><button type="button" data-key="t">light/dark</button>
+<button type="button" data-key="c">CSV</button><button type="button" data-key="i">PNG</button>
+<button type="button" data-key="t">light/dark</button>
 <button type="button" data-key="?">keys</button>
 <span id="count" role="status"></span><span id="said" role="status"></span></nav>"""
 
@@ -118,11 +122,12 @@ _MAIN = "\n".join([
     "<main>",
     _plot("scatter", "the front in two objectives"),
     '<section id="detail" aria-label="a design" aria-live="polite" tabindex="0"></section>',
-    '<section class="wide">',
-    _plot("parallel", "parallel coordinates of all designs"),
+    '<section id="list">',
     '<details class="axes"><summary>axes and columns</summary><div id="axes"></div></details>',
     '<div id="table" tabindex="0" role="region" aria-label="designs">',
     '<table><thead><tr id="head"></tr></thead><tbody id="body"></tbody></table></div>',
+    '</section><section class="wide">',
+    _plot("parallel", "parallel coordinates of all designs"),
     "</section></main>",
 ])  # fmt: skip
 

@@ -52,6 +52,24 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Searched:
+    """A column that the filter reads: that of the front's table, in its unit.
+
+    Attributes
+    ----------
+    unit : as people write it; empty for none that can be converted.
+    names : its different values; `values` : the place among them of every row. Without places, every row has the one
+        value, or rows have the values in turn.
+    """
+
+    key: str
+    unit: str
+    kind: Literal["text", "integer", "number"]
+    names: list[str | float | int | None]
+    values: list[int]
+
+
+@dataclass(frozen=True)
 class Result:
     """A result that is overlaid.
 
@@ -170,6 +188,8 @@ class Document:
     verdict : the design to buy of each result, and the sum that decides, as sentences.
     columns : the family first, then the combination where there are many families, and the result of several.
     rows : id, result and notation of every design.
+    buy : rows of the designs of the verdicts; the page opens with the first one.
+    searched : columns that the filter reads; `units` : sizes of units by their kinds.
     marks : rows that are marked, such as the knee, by what they are called.
     details : of some designs, by row; `rule` names these designs.
     commands : what to type for a design; ``{address}``, ``{id}`` and ``{design}`` stand for its own.
@@ -191,6 +211,9 @@ class Document:
     commands: Mapping[str, str]
     notes: list[str]
     verdict: list[str]
+    buy: list[int]
+    searched: list[Searched]
+    units: Mapping[str, Mapping[str, float]]
     colours: list[str]
     noun: str = "design"
     version: int = VERSION

@@ -6,8 +6,13 @@ from collections.abc import Sequence
 
 from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.recommend import recommend
+from evo_libra.explain.tornado import Tornado, tornado
+from evo_libra.explain.verdict import names_of
+from evo_libra.explain.verdict_basis import basis_of
 from evo_libra.explain.verdict_record import Verdict
 from evo_libra.front.front import Front
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import SearchProblem
 
 BUY = "to buy"
 """The mark of the design of a verdict where no recommendation names it."""
@@ -21,6 +26,14 @@ def verdict_texts(names: Sequence[str], verdicts: Sequence[Verdict | None]) -> l
             first, *others = said.sentences
             found += [f"{name}: {first}" if len(names) > 1 else first, *others]
     return found
+
+
+def tornado_of(front: Front, problem: SearchProblem | None, value: float | None = None) -> Tornado | None:
+    """Return the assumptions that move the verdict on a front most; None where no sums of money decide."""
+    if not isinstance(problem, Problem) or not len(front):
+        return None
+    basis = basis_of(front, candidates_of(front), problem, value)
+    return tornado(basis, names_of(front)[basis.bought[0]])
 
 
 def recommended(front: Front, said: Verdict | None) -> dict[int, tuple[str, str]]:

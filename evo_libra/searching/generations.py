@@ -8,6 +8,7 @@ from typing import Any
 
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front, front_of
+from evo_libra.named_code import own_trust, trust
 from evo_libra.problem.designs import best_bandwidths
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
@@ -182,10 +183,13 @@ def search(
     settings = settle(problem, _searched(options), engine=engine if named else "", **asked)
     if settings.evaluations < 1 or settings.population < 4 or settings.seed < 0:  # noqa: PLR2004 - two pairs of parents
         raise InputError("evaluations of at least 1, a population of at least 4 and a seed of at least 0 are needed")
-    chosen = load_engine(settings.engine, problem) if engine is None or isinstance(engine, str) else engine
+    if isinstance(engine, str) or engine is None:
+        with own_trust():
+            trust(*filter(None, [engine]))
+            engine = load_engine(settings.engine, problem)
     if options.improve is None:
         options = replace(options, improve=memetic_step(problem, settings.memetic or 0.0, settings.population))
-    loop = Generations(problem, chosen, settings.population, settings.seed, options)
+    loop = Generations(problem, engine, settings.population, settings.seed, options)
     for snapshot in loop.snapshots(settings.evaluations):
         last = snapshot
         if on_generation is not None:

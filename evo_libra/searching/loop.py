@@ -171,6 +171,10 @@ class MemeticStep:
         return self.better(genes) if genes.shape[1] else genes
 
 
+Extent = tuple[FloatArray, FloatArray]
+"""(m,) best and worst objectives."""
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """A search between two steps.
@@ -178,7 +182,8 @@ class Snapshot:
     `found` has every non-dominated design so far, and some that may be. `ended` is why the search ended, as
     `evo_libra.searching.engine` names it; empty while it goes on. `mark` is the archive when its hypervolume last grew,
     `restarts` how often the engine forgot all and began again, `seconds` the wall time so far, and `failures` the
-    designs that could not be evaluated.
+    designs that could not be evaluated. `extent` are the best and the worst (m,) objectives of the first population's
+    front, or of the first front after it that extends in every objective; None until then.
     """
 
     engine: EngineState
@@ -190,11 +195,20 @@ class Snapshot:
     restarts: int = 0
     seconds: float = 0.0
     failures: Failures = NO_FAILURES
+    extent: Extent | None = None
 
     @property
     def archive(self) -> Archive:
         """Every non-dominated design so far."""
         return self.found.archive
+
+
+def extent_of(archive: Archive) -> Extent | None:
+    """Return the best and the worst (m,) objectives of an archive; None where they are the same in an objective."""
+    if not len(archive):
+        return None
+    best, worst = archive.objectives.min(axis=1), archive.objectives.max(axis=1)
+    return (best, worst) if (worst > best).all() else None
 
 
 @dataclass(frozen=True)
@@ -261,6 +275,8 @@ class SearchLoop(abc.ABC):
             before = now.evaluations
             now = replace(self.advance(now, evaluations - before), seconds=time.perf_counter() - begun)
             now = self._judge(now, before, evaluations)
+            if now.extent is None and (now.ended or now.evaluations >= self.population):
+                now = replace(now, extent=extent_of(now.archive))
             if now.ended == STAGNATION and now.restarts < self.options.restarts:
                 now = self._restart(now)
             yield now

@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from math import ceil
 from typing import Any, cast
 
 from evo_libra.errors import EngineError, unknown
 from evo_libra.installed import entry_points_of
+from evo_libra.named_code import UntrustedError, import_object
 from evo_libra.optimality.whole_designs import bound_of, effort_of
-from evo_libra.problem.file.registry import import_object
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engine import Engine
@@ -91,8 +92,8 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
 
     Raises
     ------
-    EngineError : there is no such engine, or one of a user's own cannot be loaded; `auto` is none, but a choice that
-        `evo_libra.searching.generations.settle` makes.
+    EngineError : there is no such engine, or one of a user's own cannot be loaded or is not trusted; `auto` is none,
+        but a choice that `evo_libra.searching.generations.settle` makes.
     InputError : it cannot search this problem.
     """
     if name == AUTO:
@@ -122,6 +123,8 @@ def _users_function(name: str, problem: SearchProblem) -> Callable[[SearchProble
         raise EngineError(unknown("engine", name, (AUTO, *engine_names())))
     try:
         make = found[name].load() if name in found.names else import_object(name)
+    except UntrustedError as error:
+        raise EngineError(str(error)) from None
     except (ImportError, AttributeError, ValueError) as error:
         raise EngineError(f"the engine '{name}' cannot be imported: {error}") from None
     if not callable(make):
@@ -163,11 +166,10 @@ def choose(problem: SearchProblem, evaluations: int, population: int, *, searche
     looks = effort_of(problem)
     if looks is None:
         return engine, f"Engine {engine}: there are too many designs of whole ports to enumerate"
-    if looks > evaluations * _looks(problem):
-        return (
-            engine,
-            f"Engine {engine}: enumerating {looks:,} designs would take more than {evaluations:,} evaluations",
-        )
+    needed = ceil(looks / _looks(problem))
+    if needed > evaluations:
+        than = f"would take more than {evaluations:,} evaluations; {needed:,} give the exact front"
+        return engine, f"Engine {engine}: enumerating {looks:,} designs {than}"
     return PROOF, f"Engine {PROOF}: enumerating {looks:,} designs takes less than {evaluations:,} evaluations"
 
 

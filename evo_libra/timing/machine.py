@@ -13,6 +13,7 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.timing.collectives.phase import Link
 from evo_libra.timing.collectives.system import System
+from evo_libra.timing.own_algorithms import OwnAlgorithms
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class RemoteMemory:
 class Machine:
     """A cluster: links of each dimension, the innermost first, of one design; system, compute and remote memory.
 
+    Collectives may have algorithms of the user's own.
+
     An InputError refuses links of several designs, and links that messages share.
     """
 
@@ -66,6 +69,7 @@ class Machine:
     system: System
     compute: ComputeModel = field(default_factory=ComputeModel)
     memory: RemoteMemory = field(default_factory=RemoteMemory)
+    algorithms: OwnAlgorithms = field(default_factory=OwnAlgorithms)
 
     def __post_init__(self) -> None:
         if any(len(link.npus) != 1 for link in self.links):
@@ -83,10 +87,17 @@ class Machine:
         for dimension, npus in enumerate(self.npus):
             offset = (target - source) % npus
             if offset:
-                hops = self.links[dimension].hops(np.array([float(offset)]))
-                return Route(dimension, int(hops[0]))
+                return self._routes[dimension][offset]
             source, target = source // npus, target // npus
         raise ValueError("there is no way from an NPU to itself")
+
+    @cached_property
+    def _routes(self) -> tuple[tuple[Route, ...], ...]:
+        """Routes of each dimension, by how many places further the target is."""
+        return tuple(
+            tuple(Route(d, int(hops)) for hops in link.hops(np.arange(npus, dtype=np.float64)))
+            for d, (link, npus) in enumerate(zip(self.links, self.npus, strict=True))
+        )
 
     def transfer(self, size: int, route: Route) -> float:
         """Return the ns of a message of some bytes."""

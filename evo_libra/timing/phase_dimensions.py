@@ -17,7 +17,9 @@ from evo_libra.collective import Collective
 from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.block import Levels
+from evo_libra.network.blocks.fat_tree import even_tree
 from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.routing import ROUTINGS
 from evo_libra.timing.collectives.block_phase import IN_NETWORK
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, SWITCH, UPPER, Link
 from evo_libra.units import nanoseconds
@@ -95,7 +97,8 @@ class PhaseDimensions:
     latency : (d, n) ns of a link.
     algorithm : (d, n) index into `evo_libra.timing.names.ALGORITHMS`.
     leaf : (d, n) NPUs of a group in each first-level switch of a tree; `leaf_latency` : (d, n) ns of a message there.
-    pod, upper, top, uniform : (d, n), with `leaf` the `levels` of groups, where there are fat trees.
+    pod, upper, top, uniform : (d, n), with `leaf` the `levels` of groups, where there are fat trees; and the slowdowns
+        where flows are hashed there.
     """
 
     block: IntArray
@@ -111,13 +114,18 @@ class PhaseDimensions:
     upper: FloatArray | None = None
     top: FloatArray | None = None
     uniform: FloatArray | None = None
+    ring_slowdown: FloatArray | None = None
+    exchange_slowdown: FloatArray | None = None
+    pair_slowdown: FloatArray | None = None
 
     @property
     def levels(self) -> Levels | None:
         """The levels of groups on fat trees; None where there are none."""
         if self.pod is None or self.upper is None or self.top is None or self.uniform is None:
             return None
-        return Levels(self.leaf, self.pod, self.upper, self.top, self.uniform)
+        names = ("ring_slowdown", "exchange_slowdown", "pair_slowdown")
+        slower = {name: values for name in names if (values := getattr(self, name)) is not None}
+        return Levels(self.leaf, self.pod, self.upper, self.top, self.uniform, **slower)
 
     @property
     def arrays(self) -> dict[str, Any]:
@@ -136,7 +144,7 @@ class PhaseDimensions:
         if levels is not None:
             # Of rings and direct algorithms, the bandwidth says all.
             parts = {
-                name: np.where(self.algorithm == HALVING_DOUBLING, getattr(levels, name), 1.0)
+                name: np.where(self.algorithm == HALVING_DOUBLING, getattr(levels, name) / levels.pair_slowdown, 1.0)
                 for name in ("upper", "top")
             }
             parts["pod"] = levels.pod
@@ -234,7 +242,7 @@ def levels_of(
 
     Elsewhere groups are in one pod and have (d, n) NPUs under a leaf.
     """
-    sited = SITED[designs.block] & (extent > 1)
+    sited = (SITED[designs.block] | _hashed(designs, kits)) & (extent > 1)
     if not sited.any():
         return {}
     whole, inside = np.ones(extent.shape), inner_npus(designs.npus)
@@ -242,10 +250,23 @@ def levels_of(
     found["uniform"] = np.zeros(extent.shape)
     for k in np.unique(designs.technology[sited]).tolist():
         mine = sited & (designs.technology == k)
-        block = BLOCKS[kits[k].block].at(kits[k], inside[mine])
+        block = (even_tree(BLOCKS[kits[k].block].name) or BLOCKS[kits[k].block]).at(kits[k], inside[mine])
         for name, values in vars(block.levels(extent[mine], stride[mine], designs.npus[mine])).items():
-            found[name][mine] = values
+            if name not in found and isinstance(values, float):
+                continue  # nothing is hashed
+            found.setdefault(name, np.ones(extent.shape))[mine] = values
     return found
+
+
+def _hashed(designs: Population, kits: Sequence[Kit]) -> BoolArray:
+    """Return (d, n) whether flows are hashed on trees of 1:1, which have no levels else."""
+    hashed = [
+        bool(kit.routing) and ROUTINGS[kit.routing].hashed and even_tree(BLOCKS[kit.block].name) is not None
+        for kit in kits
+    ]
+    if not any(hashed):
+        return np.zeros(designs.npus.shape, dtype=np.bool_)
+    return np.array(hashed, dtype=np.bool_)[designs.technology]
 
 
 def message_latency(

@@ -101,6 +101,11 @@ INSTANT_COMPUTATION = Quirk(
     "With roofline-enabled, ASTRA-sim aborts at a computation of less than 1 ns, where the prediction lets it take no "
     "time.",
 )
+GROUP_ENDPOINT_DELAY = Quirk(
+    "group-endpoint-delay",
+    "Groups smaller than the world wait 10 ns before each message in ASTRA-sim, whatever endpoint-delay is.",
+    Handling.NOTED,
+)
 
 _REFUSED = {
     "powers-of-two": (
@@ -173,6 +178,7 @@ QUIRKS = (
     *WARNED,
     *(Quirk(name, sentence, Handling.REFUSED) for name, sentence in _REFUSED.items()),
     *(Quirk(name, sentence, Handling.NOTED) for name, sentence in _NOTED.items()),
+    GROUP_ENDPOINT_DELAY,
 )
 """All that are known."""
 
@@ -180,3 +186,8 @@ QUIRKS = (
 def sentence_of(name: str) -> str:
     """Return the sentence of a quirk."""
     return next(quirk.sentence for quirk in QUIRKS if quirk.name == name)
+
+
+def named(name: str) -> tuple[str, str]:
+    """Return the name of a quirk and its sentence."""
+    return name, sentence_of(name)

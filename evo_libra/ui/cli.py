@@ -22,6 +22,7 @@ def main() -> None:
     """Run the command line; exit codes: 0 done, 1 failed, 2 wrong input, 3 runs of a batch failed, 130 interrupted."""
     gc.set_threshold(_ALLOCATIONS)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for some takes as long as to read a problem
+    _take_window()
     is_open = open_streams()
     sys.excepthook = _print_internal_error
     try:
@@ -48,6 +49,17 @@ def main() -> None:
         _print_nowhere(sys.stderr)  # a terminal that is gone while a screen was drawn to it
     gc.freeze()  # or Python would visit every object once more, which takes as long as a short search
     sys.exit(code)
+
+
+def _take_window() -> None:
+    """Leave the size of a terminal to the terminal: shells that export COLUMNS leave that of an earlier window."""
+    try:
+        window = os.get_terminal_size(1)
+    except (OSError, ValueError):
+        return
+    for name, size in (("COLUMNS", window.columns), ("LINES", window.lines)):
+        if size:
+            os.environ.pop(name, None)
 
 
 def _print_internal_error(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:

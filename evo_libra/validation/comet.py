@@ -143,7 +143,7 @@ COMET = (
     PublishedSource(
         "comet-expansion", "comet", "COMET (arXiv 2211.16648), abstract: what memory expansion gains at most", _gains,
         note="an up-to figure of its abstract next to the largest of a sweep of this program; its figures and tables "
-        "were not available. Stage 2 scatters gradients with each microbatch here, so that 1.4 lies between one "
+        "were not available. Stage 2 scatters gradients with each microbatch here, so 1.4 lies between one "
         "sequence in it and up to 8; scattered once a step, one sequence gives 1.41",
     ),
     PublishedSource(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.network.catalog.collective_latency import IN_SERVICE
 from evo_libra.validation.serving import (
     ServingRow,
     request_seconds,
@@ -28,7 +29,7 @@ from evo_libra.validation.training import (
 )
 from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.serving.stacks import HOP, LAYER
+from evo_libra.workload.serving.stacks import LAYER
 from evo_libra.workload.training.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK, Setup
 
 SCALE = 0.03
@@ -46,9 +47,10 @@ _START = (0.8, 0.7)
 
 _START_OF_FIGURES = 0.7
 
-_START_OF_SERVING = (40.0, 15.0)
+_START_OF_SERVING = (40.0, 1.0)
+"""us of a layer, and the factor on collectives of NCCL."""
 
-_MICRO = 1e-6
+_SCALES = np.array([1e-6, 1.0])
 
 
 @dataclass(frozen=True)
@@ -101,13 +103,13 @@ def refit() -> Refit:
 
 
 def fitted_serving(rows: Sequence[ServingRow]) -> FloatArray:
-    """Return the (2,) constants of serving with the least squares of logarithmic errors of some rows, in us."""
+    """Return the (2,) constants of serving, s and a factor, with the least squared logarithmic errors of some rows."""
     setups = [serving_setup_of(row) for row in rows]
 
     def errors(at: FloatArray) -> FloatArray:
-        return _log_errors(_requests(rows, [with_constants(setup, at * _MICRO) for setup in setups]))
+        return _log_errors(_requests(rows, [with_constants(setup, at * _SCALES) for setup in setups]))
 
-    return _least_squares(errors, _START_OF_SERVING)
+    return np.asarray(_least_squares(errors, _START_OF_SERVING) * _SCALES)
 
 
 def _requests(rows: Sequence[ServingRow], setups: Sequence[ServingSetup]) -> list[PublishedRow]:
@@ -116,8 +118,8 @@ def _requests(rows: Sequence[ServingRow], setups: Sequence[ServingSetup]) -> lis
 
 
 def _serving_constants() -> tuple[Constant, ...]:
-    layer, hop = fitted_serving(serving_rows()) * _MICRO
-    return Constant("LAYER", LAYER, float(layer)), Constant("HOP", HOP, float(hop))
+    layer, factor = fitted_serving(serving_rows())
+    return Constant("LAYER", LAYER, float(layer)), Constant("IN_SERVICE", IN_SERVICE, float(factor))
 
 
 def _unseen() -> tuple[Half, ...]:
@@ -125,7 +127,7 @@ def _unseen() -> tuple[Half, ...]:
     found = []
     for tested, held in (("70B", lambda row: "70b" in row["model"]), ("H100", lambda row: row["npu"] == "h100-80gb")):
         rows = serving_rows()
-        at = fitted_serving([row for row in rows if not held(row)]) * _MICRO
+        at = fitted_serving([row for row in rows if not held(row)])
         test = [row for row in rows if held(row)]
         errors = errors_of(_requests(test, [with_constants(serving_setup_of(row), at) for row in test]))
         found.append(Half(tested, errors))

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray
+from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator, read_accelerator
+from evo_libra.network.catalog.collective_latency import link_kind
 from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
-from evo_libra.validation.training import cluster_of
+from evo_libra.validation.training import SERVER_LINKS, cluster_of
 from evo_libra.workload.models.decoder import Decoder, decoder
 from evo_libra.workload.plans.placement import per_byte
-from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.plans.step_class import DENSE, StepClass
 from evo_libra.workload.plans.step_class import SERVING as SERVED
 from evo_libra.workload.serving.phases import phases_of
@@ -34,19 +36,26 @@ def serving_rows() -> list[ServingRow]:
 
 def serving_setup_of(row: ServingRow) -> ServingSetup:
     """Return what a row serves, and on what."""
-    return ServingSetup(decoder(row["model"]), accelerator(row["npu"]), row["input"], row["output"])
+    npu, stack = accelerator(row["npu"]), SERVING_STACKS["nccl"]
+    return ServingSetup(decoder(row["model"]), npu, row["input"], row["output"], stack=stack)
 
 
 def request_seconds(row: ServingRow, setup: ServingSetup) -> float:
     """Return the seconds of a row's request, on a server of eight."""
     plan = one_plan(tp=row["tp"])
     times = served_times(setup, ServingPlans(plan, np.zeros(1, dtype=np.int64)), pools=False)
-    return float(times.request(per_byte(*cluster_of(setup.accelerator, row["tp"]), plan))[0])
+    return float(times.request(network_of(setup.accelerator, row["tp"], plan))[0])
+
+
+def network_of(npu: Accelerator, npus: int, plan: Plans, experts_per_token: int = 1) -> PerByte:
+    """Return the seconds of traffic in servers of eight on InfiniBand, and what software takes on their links."""
+    links = (link_kind(SERVER_LINKS[npu.name]), "infiniband")
+    return per_byte(*cluster_of(npu, npus), plan, experts_per_token, links=links)
 
 
 def with_constants(setup: ServingSetup, constants: Sequence[float] | FloatArray) -> ServingSetup:
-    """Return a setup with other times of a layer and of a collective beyond products and bytes."""
-    return replace(setup, stack=replace(setup.stack, layer=float(constants[0]), hop=float(constants[1])))
+    """Return a setup with another time of a layer beyond products and bytes, and another factor on collectives."""
+    return replace(setup, stack=replace(setup.stack, layer=float(constants[0]), nccl=float(constants[1])))
 
 
 def _rows() -> Iterator[PublishedRow]:
@@ -95,7 +104,7 @@ _MILLI = 1e-3
 def _nim() -> Iterator[PublishedRow]:
     about = published("serving_rows.json")["nim"]
     npu, model, tp = accelerator(about["npu"]), decoder(about["model"]), about["tp"]
-    seconds_of = per_byte(*cluster_of(npu, tp), one_plan(tp=tp))
+    seconds_of = network_of(npu, tp, one_plan(tp=tp))
     for row in about["rows"]:
         users = row["concurrency"]
         setup = ServingSetup(
@@ -144,11 +153,11 @@ def _of_tensorrt(about: Mapping[str, Any], model: str, row: ServingRow) -> tuple
     npu, precision = accelerator(row["npu"]), about["weights"][row["npu"]]
     setup = ServingSetup(
         decoder=decoder(model), accelerator=npu, prompt=row["input"], answer=row["output"], weights=precision,
-        cache=precision,
+        cache=precision, stack=SERVING_STACKS["nccl"],
     )  # fmt: skip
     plan = one_plan(tp=row["tp"], micro_batch=row["concurrency"])
     times = served_times(setup, ServingPlans(plan, np.zeros(1, dtype=np.int64)), pools=False)
-    return times, per_byte(*cluster_of(npu, row["tp"]), plan)
+    return times, network_of(npu, row["tp"], plan)
 
 
 SERVING = (

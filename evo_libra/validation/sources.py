@@ -19,6 +19,7 @@ from evo_libra.validation.rail_only import RAIL_ONLY
 from evo_libra.validation.reliability import RELIABILITY
 from evo_libra.validation.roce.rows import ROCE
 from evo_libra.validation.serving import SERVING
+from evo_libra.validation.serving_2026 import SERVING_2026
 from evo_libra.validation.slices import SLICES
 from evo_libra.validation.source import PublishedSource
 from evo_libra.validation.themis import THEMIS
@@ -33,6 +34,7 @@ SOURCES: tuple[PublishedSource, ...] = (
     *TRAINING_2026,
     *TRAINING,
     *SLICES,
+    *SERVING_2026,
     *SERVING,
     *TRAINING_MEMORY,
     *FOOTPRINTS,
@@ -52,7 +54,7 @@ NOT_MODELLED = (
     "Messages of virtual stages that Megatron-LM exposes while it fills and drains (bf16 rows fit better, fp8 worse).",
     "Launches of short virtual stages; no public pair of runs says what they cost.",
     "Context parallel groups of more than two that slow attention, but for those of PyTorch, from 131,072 tokens on.",
-    "Context parallelism that exchanges heads (Ulysses).",
+    "Kernels that compute while a context parallel group exchanges heads; no public pair of steps has such a group.",
     "Algorithms of collectives one by one (tree, ring, NVLS): constants of a link are of the fastest for each size.",
     "Buckets of gradients one by one: software leaves a fitted share of them exposed.",
     "Processors that collectives of gradients take, unless a file says them.",

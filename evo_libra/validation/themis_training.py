@@ -131,7 +131,7 @@ _COMPUTE = (
     "compute times are those of the bar Ideal of each model on 2D-SW_SW, of ResNet-152 of three bars of the baseline; "
     "all other bars are computed; commands: evo-libra run experiments/themis.yaml, evo-libra search themis-gnmt"
 )
-_OTHER_NETWORKS = "networks of the camera-ready, as those of the first version are not known"
+_OTHER_NETWORKS = "networks of the camera-ready; those of the first version are not known"
 
 
 def _source(

@@ -17,22 +17,23 @@ from evo_libra.errors import InputError
 ALL = "all"
 """The process group of all NPUs."""
 
-TENSOR_GROUP = "tp"
-"""The tensor parallel group of a model as a whole."""
+TENSOR_GROUP, CONTEXT_GROUP = "tp", "cp"
+"""The tensor and the context parallel group of a model as a whole."""
 
 BEYOND = " beyond"
 """End of the name of the part of a process group that lies beyond the scale-up domains of its NPUs."""
 
-HOLDS_TENSOR = (
-    "holds the tensor parallel group; `tp_domain: any` of `training` lets the group leave it, then without overlap"
-)
-"""End of a sentence that refuses a plan."""
+HOLDS = {
+    TENSOR_GROUP: "holds the tensor parallel group; `tp_domain: any` lets the group leave it, then without overlap",
+    CONTEXT_GROUP: "holds the context parallel group, which exchanges heads; `ulysses: false` lets the group leave it",
+}
+"""Ends of sentences that refuse a plan, by the group that must stay inside a scale-up domain."""
 
 Layout = tuple[tuple[str, int], ...]
 """Placement of groups among the NPUs: the degrees of groups or of parts of one, the innermost first."""
 
-HoldsGroups = Callable[[Mapping[str, Layout], bool], bool]
-"""Whether a network holds groups by their layouts; with True, the tensor parallel one inside a scale-up domain."""
+HoldsGroups = Callable[[Mapping[str, Layout], tuple[str, ...]], bool]
+"""Whether a network holds groups by their layouts, the named ones inside a scale-up domain."""
 
 IDLE = "idle"
 """Name at the end of a layout of the NPUs that are in no group, the last ones of a network of one dimension."""
@@ -41,7 +42,7 @@ MEMBER, BETWEEN = "member", "between"
 """Names in the layouts of communicator groups: what belongs to a group, and what lies between its members."""
 
 
-def holds_groups(layouts: Mapping[str, Layout], inside: bool) -> bool:  # noqa: ARG001, FBT001 - see `HoldsGroups`
+def holds_groups(layouts: Mapping[str, Layout], inside: tuple[str, ...]) -> bool:  # noqa: ARG001 - see `HoldsGroups`
     """Return that any groups are held, where no network is known."""
     return True
 

@@ -74,6 +74,7 @@ def designs(draw: st.DrawFn, *, scheduled: bool = True) -> tuple[Fidelity, Popul
     return fidelity, Population(npus, block, technology, bandwidth, schedule)
 
 
+@pytest.mark.slow
 @given(designs())
 @settings(max_examples=80)
 def test_what_is_exported_comes_back(case: tuple[Fidelity, Population]) -> None:
@@ -113,6 +114,7 @@ def algorithms_of(found: Imported) -> list[str]:
     return [natural[dimension.block] for dimension in found.fabric.dimensions]
 
 
+@pytest.mark.slow
 @given(designs(), st.sampled_from([Collective.ALL_REDUCE, Collective.ALL_GATHER, Collective.REDUCE_SCATTER]))
 @settings(max_examples=25)
 def test_files_take_the_time_of_the_design(case: tuple[Fidelity, Population], collective: Collective) -> None:
@@ -205,11 +207,12 @@ def test_a_cluster_without_algorithms_of_an_all_reduce_is_told() -> None:
     links = parse_network(parse_source(json.dumps(NETWORK), "network.yml"))
     keys = {key: value for key, value in SYSTEM.items() if key != "all-reduce-implementation"}
     file = parse_system(parse_source(json.dumps(keys), "system.json"), links)
-    assert file.notices == ("all-reduce-implementation: missing, so that no trace with an all-reduce can run",)
+    assert file.notices == ("all-reduce-implementation: missing, so no trace with an all-reduce can run",)
     sentence = "there are no algorithms of an all-reduce; in a design they say what bandwidths mean"
     assert sentence in read_cluster(links, file).without
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["preferred-dataset-splits", "active-chunks-per-dimension", "endpoint-delay"])
 def test_problem_files_take_the_largest_numbers_of_system_files(key: str) -> None:
     highest = 0
@@ -253,6 +256,7 @@ def test_schedulers() -> None:
     assert time("offlineGreedyFlex", "FIFO")["policy"] == "first-come"
 
 
+@pytest.mark.slow
 @given(designs(scheduled=False))
 @settings(max_examples=15)
 def test_problem_files_load_and_time_the_design_alike(case: tuple[Fidelity, Population]) -> None:

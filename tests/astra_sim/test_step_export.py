@@ -108,6 +108,7 @@ def rounding(traces: list[tuple[Node, ...]]) -> float:
     return 0.5 * 2 * max(sum(node.kind is Kind.COMP for node in trace) for trace in traces)
 
 
+@pytest.mark.slow
 def test_a_design_with_its_plan_is_exported_read_back_and_executed(tmp_path: Path) -> None:
     degrees = degrees_of(tp=2, dp=4, pp=2)
     problem = problem_of(tmp_path, degrees, training(degrees, zero=1, overlap={"dp": True}), vp=2)
@@ -148,6 +149,7 @@ def test_groups_that_are_no_whole_dimensions_are_listed(tmp_path: Path) -> None:
     assert set(ends) == {(npu, npu ^ 2) for npu in range(16)}
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_design_is_exported_where_plans_are_open(tmp_path: Path) -> None:
     degrees = degrees_of(tp=2, dp=4, pp=2)
     step = training(degrees, zero=[1, 2], order=[ORDER, ["tp", "cp", "pp", "dp"]]) | {"micro_batch": [1, 2]}
@@ -201,6 +203,7 @@ def steps(draw: st.DrawFn, *, overlap: bool = False) -> Drawn:
     return degrees, step, generator, plan
 
 
+@pytest.mark.slow
 @given(steps(), st.floats(0, 3))
 @costly(20)
 def test_a_step_of_one_stage_without_overlap_takes_the_time_of_the_search(
@@ -220,6 +223,7 @@ def test_a_step_of_one_stage_without_overlap_takes_the_time_of_the_search(
         assert any("A group e" in sentence for sentence in exported.differences)
 
 
+@pytest.mark.slow
 @given(steps())
 @costly(20)
 def test_a_pipeline_takes_the_time_of_the_search_where_communication_costs_nothing(
@@ -236,6 +240,7 @@ def test_a_pipeline_takes_the_time_of_the_search_where_communication_costs_nothi
     assert workload.prediction.last == pytest.approx(workload.searched * 1e9, rel=0, abs=off)
 
 
+@pytest.mark.slow
 @given(steps(), st.floats(0, 3))
 @costly(20)
 def test_the_search_is_a_bound_of_pipelines_without_overlap(
@@ -252,6 +257,7 @@ def test_the_search_is_a_bound_of_pipelines_without_overlap(
     assert of_step.compute * 1e9 - off <= workload.prediction.last <= workload.searched * 1e9 + off
 
 
+@pytest.mark.slow
 @given(steps(overlap=True), st.floats(0, 3), st.sampled_from(["FC", "RI", "SW"]), st.sampled_from([0, 2]))
 @costly(20)
 def test_any_step_is_executed_and_its_files_state_the_time(

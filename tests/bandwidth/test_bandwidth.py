@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from effort import costly
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -92,6 +93,7 @@ def test_without_floors_time_is_inverse_to_the_budget(seed: int, factor: float) 
         np.testing.assert_allclose(richer.bandwidth / factor, before.bandwidth, rtol=1e-6)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @costly(15)
 def test_order_does_not_matter(seed: int) -> None:
@@ -166,6 +168,7 @@ def test_merging_changes_nothing(seed: int) -> None:
     same(found.objective, other.objective, 1e-8 + np.max(found.gap() + other.gap()))
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from([1e-3, 1.0, 1e3]))
 @example(18549, 1e-3)  # its rows hold to rounding after a thousand sweeps
 @costly(40)
@@ -287,6 +290,7 @@ def test_interior_point_agrees_with_clarabel(seed: int) -> None:
     assert proven[good & ~finished].all()
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @costly(4)
 def test_the_least_product_is_least(seed: int) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +76,7 @@ def test_time_and_objective_are_those_of_each_design(seed: int, races: bool) -> 
         same(designs.program.objective(bandwidth), np.concatenate([p.objective(b) for p, b in alone]), ROUNDING)
 
 
+@pytest.mark.slow
 @given(SEEDS, st.booleans())
 @costly(30)
 def test_the_optimum_and_its_bound_are_those_of_each_design(seed: int, races: bool) -> None:  # noqa: FBT001
@@ -95,6 +97,7 @@ def test_the_optimum_and_its_bound_are_those_of_each_design(seed: int, races: bo
         np.testing.assert_allclose(proven, found.bound[n : n + 1], rtol=1e-9, atol=relief)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @costly(15)
 def test_the_interior_point_alone_agrees(seed: int) -> None:
@@ -197,6 +200,7 @@ def test_selected_designs_keep_their_coefficients(seed: int) -> None:
     assert found.objective.shape == found.bound.shape == (0,)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @costly(15)
 def test_a_design_has_the_same_bandwidths_whatever_it_is_solved_with(seed: int) -> None:
@@ -229,6 +233,7 @@ def test_merging_looks_at_every_design(seed: int) -> None:
         same(small.objective(bandwidth), program.objective(bandwidth), ROUNDING)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @costly(3)
 def test_the_least_product_is_that_of_each_design(seed: int) -> None:

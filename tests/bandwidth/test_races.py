@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,6 +122,7 @@ def test_the_order_of_chains_and_races_does_not_matter(seed: int) -> None:
     same(found.objective, optimum.objective, 2e-9 + 2 * np.max(optimum.gap() + found.gap()))
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @costly(30)
 def test_chains_that_are_never_longer_change_nothing(seed: int) -> None:

@@ -161,7 +161,7 @@ def update(live: Path, step: int, generator: np.random.Generator) -> None:
 def measure_opening(results: Path, cache: Path) -> None:
     for what in ("index to be made", *["index there"] * 3):
         terminal = Terminal(results, cache)
-        listed, plotted = terminal.wait("running", "problem-00"), terminal.wait("cost [USD]")
+        listed, plotted = terminal.wait("running", "problem-00"), terminal.wait("network cost [")
         print(
             f"opened, {what}: runs after {listed:.2f} s, plot after {plotted:.2f} s, {terminal.cpu():.2f} s of a core"
         )
@@ -172,7 +172,7 @@ def measure_updates(results: Path, cache: Path, live: Path) -> None:
     generator = np.random.default_rng(1)
     for rate in (UPDATES, 4.0):
         terminal = Terminal(results, cache, rate)
-        terminal.wait("cost [USD]")
+        terminal.wait("network cost [")
         for _ in range(20):
             terminal.read(0.1)
         before, begun, written, step = terminal.cpu(), time.perf_counter(), 0, 0

@@ -18,6 +18,7 @@ NAMES = st.integers(1, 10**6).map(str)
 MEMBERS = st.lists(st.integers(0, 10**6), min_size=1, max_size=5, unique=True).map(tuple)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=50)
 @given(groups=st.dictionaries(NAMES, MEMBERS, max_size=5))
 def test_what_is_written_is_read(tmp_path: Path, groups: dict[str, tuple[int, ...]]) -> None:

@@ -81,6 +81,7 @@ NODES = st.builds(
 VERSIONS = st.just("0.0.4") | st.text(st.characters(categories=["L", "N"]), max_size=5)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(metadata=st.builds(Metadata, VERSIONS, ATTRIBUTES), nodes=st.lists(NODES, max_size=4), packed=st.booleans())
 def test_what_is_written_is_read(tmp_path: Path, metadata: Metadata, nodes: list[Node], packed: bool) -> None:  # noqa: FBT001
@@ -106,6 +107,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return gzip.compress(bytes(data), 1) if draw(st.integers(0, 9)) == 0 else bytes(data)
 
 
+@pytest.mark.slow
 @costly(400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=damaged())
 def test_damage_is_an_input_error_or_another_trace(tmp_path: Path, data: bytes) -> None:
@@ -165,6 +167,7 @@ def test_gzipped_traces_have_neither_name_nor_time(tmp_path: Path) -> None:
     assert packed == (tmp_path / "b.et.gz").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["t.et", "t.et.gz"])
 def test_reading_takes_the_memory_of_one_node(name: str, tmp_path: Path) -> None:
     path, count = tmp_path / name, 2000
@@ -335,6 +338,7 @@ def test_nodes_without_a_type_end_the_search_for_the_schema(tmp_path: Path) -> N
         read_trace(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distinct", [1, 10, 30])
 def test_equal_ids_end_the_reading_soon(distinct: int, tmp_path: Path) -> None:
     path, taken = tmp_path / "t.et", 0
@@ -407,6 +411,7 @@ def test_a_cycle_is_found_where_there_is_one(edges: list[tuple[int, int]]) -> No
         assert all((start, end) in edges for start, end in pairwise(ids))
 
 
+@pytest.mark.slow
 def test_long_chains_and_cycles_need_no_recursion() -> None:
     count = 20_000
     chain = [node(number, Kind.COMP, *([number - 1] if number else [])) for number in range(count)]

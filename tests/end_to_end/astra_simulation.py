@@ -296,10 +296,10 @@ class Running:
         to, source, size = self.ready.popleft()
         self.free, self.exchange.left = self.free - 1, self.exchange.left - 1
         simulation, me = self.simulation, self.npu.number
-        there = (self.chunk, self.place, me, self.ring[to])
+        there = (self.chunk, self.place, me, self.ring[to], size)  # ASTRA-sim knows a message by its size, too
         arrival = now + simulation.transfer(me, self.ring[to], size)
         simulation.at(arrival, lambda when: self.deliver(there, when))
-        here = (self.chunk, self.place, self.ring[source], me)
+        here = (self.chunk, self.place, self.ring[source], me, size)
         if simulation.arrived[here]:
             simulation.arrived[here].popleft()
             self.receive(now)

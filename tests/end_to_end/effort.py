@@ -28,9 +28,9 @@ def little_work() -> Iterator[None]:
     assert time.thread_time() - begun < LITTLE_SECONDS
 
 
-def costly(examples: int, **options: Any) -> Callable[[Test], Test]:
-    """Try a property that takes seconds on a tenth of its examples; with EVO_LIBRA_THOROUGH=1, on all of them."""
-    tried = settings(max_examples=examples if THOROUGH else max(examples // PART, 2), **options)
+def costly(examples: int, part: int = PART, **options: Any) -> Callable[[Test], Test]:
+    """Try a property that takes seconds on a part of its examples; with EVO_LIBRA_THOROUGH=1, on all of them."""
+    tried = settings(max_examples=examples if THOROUGH else max(examples // part, 2), **options)
 
     def marked(test: Test) -> Test:
         return pytest.mark.costly(tried(test))

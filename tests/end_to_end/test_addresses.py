@@ -41,6 +41,7 @@ def front_of(name: str) -> Front:
     return RunFolder(run_folder(name)).read_front()
 
 
+@pytest.mark.slow
 def test_the_last_run_has_a_name_of_its_own_in_each_folder() -> None:
     assert run_folder("last").parent.name == "moe-4k"
     assert run_folder("gpt3-4k/last") == run_folder("results/gpt3-4k/last") == run_folder("e1500")
@@ -49,6 +50,7 @@ def test_the_last_run_has_a_name_of_its_own_in_each_folder() -> None:
         run_folder("results/gpt3-4k")
 
 
+@pytest.mark.slow
 def test_a_design_has_one_name_in_every_command() -> None:
     front = front_of("last")
     row = front.frame.row(3, named=True)
@@ -59,6 +61,7 @@ def test_a_design_has_one_name_in_every_command() -> None:
         assert found["time_ms"] == pytest.approx(row["time_ms"], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_best_bandwidths_of_a_design_are_no_slower_at_its_cost() -> None:
     row = front_of("last").frame.row(3, named=True)
     found = call_json("optimize", "last#3")
@@ -71,6 +74,7 @@ def test_the_best_bandwidths_of_a_design_are_no_slower_at_its_cost() -> None:
         call_json("optimize", "last#3", "--shape", "SW(8)_SW(8)")
 
 
+@pytest.mark.slow
 def test_words_stand_for_the_ends_and_the_knee() -> None:
     front = front_of("last")
     assert addressed("last#fastest").row == front.frame["time_ms"].arg_min()
@@ -79,6 +83,7 @@ def test_words_stand_for_the_ends_and_the_knee() -> None:
     assert addressed("2", beside=addressed("last#0")).row == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "said"),
     [
@@ -135,6 +140,7 @@ def test_families_cover_the_front() -> None:
     assert len({row["family"] for row in rows}) == len(rows) > 1
 
 
+@pytest.mark.slow
 def test_a_part_of_a_front_goes_to_files(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("front", "e1500", "--where", "time<2s", "--sort=-cost", "--columns", "id,time,cost,family")
     call(*words, "--csv", "-")

@@ -90,10 +90,11 @@ def leftovers(folder: Path) -> list[str]:
 
 
 def straight(folder: Path) -> dict[str, bytes]:
-    run(folder, "run", "batch.yaml", "--workers", "0", "--out", "straight")
+    run(folder, "run", "batch.yaml", "--trust-code", "--workers", "0", "--out", "straight")
     return fronts(folder, "straight")
 
 
+@pytest.mark.slow
 def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "study.yaml").write_text(
@@ -157,11 +158,12 @@ def test_a_longer_budget_goes_on_and_two_workers_give_what_one_process_gives(tmp
         assert json.loads(path.read_text().splitlines()[0])["kind"] == "extended"
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_is_marked_and_the_batch_goes_on(work: Path) -> None:
     (work / "batch.yaml").write_text("runs:\n  good: {problem: gpt3-4k, evaluations: 200}\n"
                                      "  bad: {problem: 'steered:problem', evaluations: 200}\n")  # fmt: skip
     (work / "raise").touch()
-    found = process_json(work, "run", "batch.yaml", "--workers", "0", code=3)
+    found = process_json(work, "run", "batch.yaml", "--trust-code", "--workers", "0", code=3)
     assert (found["done"], found["failed"]) == (1, 1)
     (failure,) = found["failures"]
     assert failure["error"] == "RuntimeError: no luck today"
@@ -170,10 +172,10 @@ def test_a_run_that_fails_is_marked_and_the_batch_goes_on(work: Path) -> None:
     assert "given up: RuntimeError: no luck today" in log
     assert run_json(work, "results", "status:failed")["runs"][0]["error"] == failure["error"]
     (work / "raise").unlink()
-    again = run(work, "run", "batch.yaml", code=3).stdout
+    again = run(work, "run", "batch.yaml", "--trust-code", code=3).stdout
     assert "0 done, 1 skipped, 1 failed of 2 runs" in again
     assert "1 had failed before" in again
-    assert run_json(work, "run", "batch.yaml", "--retry-failed", "--workers", "0")["failed"] == 0
+    assert run_json(work, "run", "batch.yaml", "--trust-code", "--retry-failed", "--workers", "0")["failed"] == 0
     assert not leftovers(work)
 
 
@@ -181,11 +183,11 @@ def test_a_run_without_memory_has_not_failed_and_the_others_end(work: Path) -> N
     runs = "runs:\n  large: {population: 77}\n  small: {population: 50}\n"
     (work / "batch.yaml").write_text(f"problem: steered:problem\nengines: random\nevaluations: 231\n{runs}")
     (work / "memory").touch()
-    found = run(work, "run", "batch.yaml", "--workers", "0", code=3)
+    found = run(work, "run", "batch.yaml", "--trust-code", "--workers", "0", code=3)
     assert "1 done, 0 skipped, 0 failed, 1 left of 2 runs" in found.stdout
     assert "there is not enough memory; the same command does it" in found.stdout
     (work / "memory").unlink()
-    found = run(work, "run", "batch.yaml", "--workers", "0")
+    found = run(work, "run", "batch.yaml", "--trust-code", "--workers", "0")
     assert "1 done, 1 skipped, 0 failed of 2 runs" in found.stdout
     assert not leftovers(work)
 
@@ -195,16 +197,17 @@ def test_a_run_that_kills_its_workers_is_given_up_and_the_others_end(work: Path)
     runs = "runs:\n  deadly: {population: 77}\n  harmless: {population: 50, seeds: [1, 2]}\n"
     (work / "batch.yaml").write_text(f"problem: steered:problem\nengines: random\nevaluations: 231\n{runs}")
     (work / "die").touch()
-    found = run_json(work, "run", "batch.yaml", "--workers", "1", code=3)
+    found = run_json(work, "run", "batch.yaml", "--trust-code", "--workers", "1", code=3)
     assert (found["done"], found["failed"]) == (2, 1)
     assert "died 3 times" in found["failures"][0]["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_ctrl_c_keeps_the_work_and_the_same_command_goes_on_to_the_same_bytes(work: Path, workers: str) -> None:
     expected = straight(work)
     (work / "sleep").write_text("0.1")
-    words = [COMMAND, "run", "batch.yaml", "--workers", workers]
+    words = [COMMAND, "run", "batch.yaml", "--trust-code", "--workers", workers]
     process = subprocess.Popen(words, cwd=work, stderr=subprocess.PIPE, text=True, start_new_session=True)
     wait_for(lambda: list(work.glob("results/*/*/checkpoint.npz")))
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to the whole group
@@ -224,7 +227,8 @@ def test_ctrl_c_keeps_the_work_and_the_same_command_goes_on_to_the_same_bytes(wo
 def test_two_batches_share_runs_that_are_executed_once(work: Path) -> None:
     (work / "sleep").write_text("0.03")
     (work / "other.yaml").write_text(BATCH.replace("[1, 2, 3, 4]", "[4, 3, 2, 1, 5]"))
-    batches = [subprocess.Popen([COMMAND, "run", name, "--workers", "1"], cwd=work, stderr=subprocess.DEVNULL)
+    words = "--trust-code", "--workers", "1"
+    batches = [subprocess.Popen([COMMAND, "run", name, *words], cwd=work, stderr=subprocess.DEVNULL)
                for name in ("batch.yaml", "other.yaml")]  # fmt: skip
     assert [code_of(batch) for batch in batches] == [0, 0]
     assert done(work) == 5
@@ -237,7 +241,9 @@ def test_requests_reach_a_batch_that_runs(work: Path) -> None:
     from evo_libra.experiment.results.catalogue import Catalogue, request  # noqa: PLC0415 - the rest is the command's
 
     (work / "sleep").write_text("0.1")
-    process = subprocess.Popen([COMMAND, "run", "batch.yaml", "--workers", "1"], cwd=work, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [COMMAND, "run", "batch.yaml", "--trust-code", "--workers", "1"], cwd=work, stderr=subprocess.DEVNULL
+    )
     catalogue = Catalogue.open(work / "results")
 
     def refreshed(query: str) -> list[Any]:
@@ -300,28 +306,31 @@ def test_a_scheduler_whose_workers_are_killed_loses_nothing(work: Path) -> None:
     (work / "key.pem").write_text(credentials["key"])
     tls = ["--tls-ca-file", "cert.pem", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]
     with scheduler_with_workers(work, 2, *tls) as (file, workers):
-        words = [COMMAND, "run", "batch.yaml", "--scheduler", file, *tls]
+        words = [COMMAND, "run", "batch.yaml", "--trust-code", "--scheduler", file, *tls]
         process = subprocess.Popen(words, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_for(lambda: len(list(work.glob("results/*/*/checkpoint.npz"))) >= 2)
         workers[0].kill()
         (work / "sleep").write_text("0.01")
         assert code_of(process) == 0
-        assert run_json(work, "run", "batch.yaml", "--scheduler", file, *tls)["skipped"] == 4
+        assert run_json(work, "run", "batch.yaml", "--trust-code", "--scheduler", file, *tls)["skipped"] == 4
     assert fronts(work) == expected
     assert sum("resumed" in path.read_text() for path in work.glob("results/*/*/run.log")) >= 1
     assert not leftovers(work)
 
 
 def test_a_scheduler_that_is_not_there_is_wrong_input(work: Path) -> None:
-    assert "there is no file" in run(work, "run", "batch.yaml", "--scheduler", "none.json", code=2).stderr
-    both = run(work, "run", "batch.yaml", "--scheduler", "none.json", "--workers", "2", code=2)
+    assert (
+        "there is no file" in run(work, "run", "batch.yaml", "--trust-code", "--scheduler", "none.json", code=2).stderr
+    )
+    both = run(work, "run", "batch.yaml", "--trust-code", "--scheduler", "none.json", "--workers", "2", code=2)
     assert "--workers is for workers of this machine" in both.stderr
     assert not (work / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_detached_batch_runs_without_its_terminal(work: Path) -> None:
     (work / "sleep").write_text("0.05")
-    started = process_json(work, "run", "batch.yaml", "--workers", "1", "--detach")
+    started = process_json(work, "run", "batch.yaml", "--trust-code", "--workers", "1", "--detach")
     assert started["experiment"] == "batch"
     assert psutil.pid_exists(started["pid"])
     assert os.getsid(started["pid"]) == started["pid"]
@@ -338,15 +347,20 @@ def test_the_schema_of_experiment_files_is_json(tmp_path: Path) -> None:
     ].keys()
 
 
+@pytest.mark.slow
 def test_an_experiment_that_ships_can_be_planned(tmp_path: Path) -> None:
     assert len(run_json(tmp_path, "plan", str(ROOT / "experiments" / "quick.yaml"))["runs"]) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), None])
 def test_a_batch_on_a_scheduler_without_workers_ends_when_it_is_told_to(work: Path, number: int | None) -> None:
     with scheduler_with_workers(work, 0) as (file, _):
         process = subprocess.Popen(
-            [COMMAND, "run", "batch.yaml", "--scheduler", file], cwd=work, stderr=subprocess.PIPE, text=True
+            [COMMAND, "run", "batch.yaml", "--trust-code", "--scheduler", file],
+            cwd=work,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         wait_for((work / "results" / ".batches" / "batch" / "runner.json").is_file)
         if number is None:

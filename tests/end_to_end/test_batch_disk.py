@@ -40,13 +40,13 @@ def work(tmp_path: Path) -> Path:
 def test_a_full_disk_ends_the_batch_with_one_sentence_and_keeps_what_was_finished(work: Path, workers: int) -> None:
     done = alone(f"""
         mount -t tmpfs -o size=500k none disk
-        "$COMMAND" run batch.yaml --out disk/results --workers {workers} 2> first && exit 9
+        "$COMMAND" run batch.yaml --trust-code --out disk/results --workers {workers} 2> first && exit 9
         cp first disk.log
         "$COMMAND" results --out disk/results --json > before
         mount -o remount,size=20m disk
-        "$COMMAND" run batch.yaml --out disk/results --workers 0 --json > second
+        "$COMMAND" run batch.yaml --trust-code --out disk/results --workers 0 --json > second
         find disk -name '.tmp-*' -o -name 'claim-*' -o -name 'attempt*' -o -name 'failed.json' > left
-        "$COMMAND" run batch.yaml --out straight --workers 0 --json > third
+        "$COMMAND" run batch.yaml --trust-code --out straight --workers 0 --json > third
         for front in straight/*/*/front.parquet; do cmp "$front" "disk/results/${{front#straight/}}"; done
     """, work)  # fmt: skip
     assert done.returncode == 0, done.stderr + (work / "first").read_text()
@@ -61,6 +61,7 @@ def test_a_full_disk_ends_the_batch_with_one_sentence_and_keeps_what_was_finishe
     assert (work / "left").read_text() == ""
 
 
+@pytest.mark.slow
 def test_a_run_whose_designs_do_not_fit_is_executed_when_there_is_space_again(work: Path) -> None:
     # Their file is by far the largest; Polars makes it.
     (work / "batch.yaml").write_text(
@@ -69,9 +70,9 @@ def test_a_run_whose_designs_do_not_fit_is_executed_when_there_is_space_again(wo
     )
     done = alone("""
         mount -t tmpfs -o size=300k none disk
-        "$COMMAND" run batch.yaml --out disk/results --workers 0 2> first && exit 9
+        "$COMMAND" run batch.yaml --trust-code --out disk/results --workers 0 2> first && exit 9
         mount -o remount,size=20m disk
-        "$COMMAND" run batch.yaml --out disk/results --workers 0 --json > second
+        "$COMMAND" run batch.yaml --trust-code --out disk/results --workers 0 --json > second
     """, work)  # fmt: skip
     assert done.returncode == 0, done.stderr + (work / "first").read_text()
     assert (work / "first").read_text().endswith(" is full; finished runs are intact\n")
@@ -83,9 +84,10 @@ def test_a_run_whose_designs_do_not_fit_is_executed_when_there_is_space_again(wo
 def test_a_read_only_folder_is_told_in_one_sentence(work: Path) -> None:
     done = alone("""
         mount -t tmpfs none disk
-        "$COMMAND" run batch.yaml --out disk/results --workers 0
+        "$COMMAND" run batch.yaml --trust-code --out disk/results --workers 0
         mount -o remount,ro disk
-        for words in "run batch.yaml --workers 0 --rerun-stale" "run batch.yaml --detach" "search gpt3-4k"; do
+        run="run batch.yaml --trust-code"
+        for words in "$run --workers 0 --rerun-stale" "$run --detach" "search gpt3-4k"; do
             "$COMMAND" $words --out disk/results 2> errors && exit 9
             tail -n 1 errors >> said
         done
@@ -102,6 +104,7 @@ def test_a_read_only_folder_is_told_in_one_sentence(work: Path) -> None:
     assert json.loads((work / "plan").read_text())["to_run"] == 0
 
 
+@pytest.mark.slow
 def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     words = [COMMAND, "search", "gpt3-4k", "--evaluations", "650", "--out", "file"]

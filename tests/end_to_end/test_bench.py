@@ -27,6 +27,7 @@ from evo_libra.ui.commands.bench import _data, _dotted, _show
 BENCH = ("bench", "gpt3-4k", "--seeds", "3", "--evaluations", "600", "--population", "60", "--workers", "2")
 
 
+@pytest.mark.slow
 def test_engines_are_compared_with_a_table_a_plot_and_figures(tmp_path: Path) -> None:
     words = (*BENCH, "--engines", "nsga2", "deap:nsga2", "random")
     found = json.loads(run_process(tmp_path, *words, "--json").stdout)
@@ -86,6 +87,7 @@ def test_wrong_input_is_one_sentence_and_writes_nothing(tmp_path: Path, words: l
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_one_objective_has_figures_and_no_plot(tmp_path: Path) -> None:
     words = (*BENCH, "--engines", "nsga2", "--set", "objectives=[time]")
     shown = run(tmp_path, *words).stdout
@@ -155,6 +157,7 @@ def test_runs_that_all_find_nothing_are_told() -> None:
         compare([done("a", 0, np.empty((2, 0)))], None)
 
 
+@pytest.mark.slow
 def test_a_problem_with_processes_of_its_own_is_run_here() -> None:
     tasks = [Task("deap:nsga2", seed, 20, 30) for seed in range(2)]
     with ExpensiveProblem(SampleProblem(), workers=1) as expensive:
@@ -173,6 +176,7 @@ def test_dots_lie_on_the_line_and_reach_its_ends() -> None:
     assert dots.shape[1] > 100
 
 
+@pytest.mark.slow
 def test_the_same_lines_give_the_same_picture(tmp_path: Path) -> None:
     line = np.array([[1.0, 1.0, 100.0], [1000.0, 10.0, 10.0]])
     lines: dict[str, Any] = {"one": [line, 2 * line, 3 * line], "two": [2 * line, 3 * line, np.empty((2, 0))]}

@@ -26,6 +26,7 @@ def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt3-4k", TRAINED])
 def test_its_figures_are_those_of_evaluate(name: str) -> None:
     found = call_json("diff", f"{name}/last#fastest", "0" if name == TRAINED else "3")
@@ -41,6 +42,7 @@ def test_its_figures_are_those_of_evaluate(name: str) -> None:
     assert second["question"] == "design"
 
 
+@pytest.mark.slow
 def test_a_design_does_not_differ_from_itself() -> None:
     found = call_json("diff", "last#0", "0")
     assert found["second_is"] == "as fast, as cheap"
@@ -48,6 +50,7 @@ def test_a_design_does_not_differ_from_itself() -> None:
     assert found["plan"] == found["prices"] == found["bandwidths"] == []
 
 
+@pytest.mark.slow
 def test_batches_are_times_of_the_changed_problem() -> None:
     found = call_json("diff", "last#fastest", "last#cheapest")
     assert [one["factor"] for one in found["batches"]] == [0.5, 2.0]
@@ -60,6 +63,7 @@ def test_batches_are_times_of_the_changed_problem() -> None:
         assert written["time_ms"] == pytest.approx(one["first_ms"], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_results_are_compared_by_their_knees(capsys: pytest.CaptureFixture[str]) -> None:
     found = call_json("diff", "gpt3-4k/last", f"{TRAINED}/last")
     assert found["of_two_problems"] is True
@@ -70,6 +74,7 @@ def test_results_are_compared_by_their_knees(capsys: pytest.CaptureFixture[str])
     assert "where the money goes [MUSD]" in shown
 
 
+@pytest.mark.slow
 def test_an_id_alone_needs_a_front() -> None:
     design = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
     with pytest.raises(InputError, match="'3' is the id of a design of a front, and the other design is in none"):

@@ -24,6 +24,7 @@ def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
+@pytest.mark.slow
 def test_a_design_is_named_in_three_ways() -> None:
     found = call_json("explain", "last#3")
     assert call_json("explain", "last", "3") == found
@@ -33,6 +34,7 @@ def test_a_design_is_named_in_three_ways() -> None:
     assert call_json("explain", "last")["name"] == call_json("explain", "last#knee")["name"]
 
 
+@pytest.mark.slow
 def test_its_figures_are_those_of_evaluate(capsys: pytest.CaptureFixture[str]) -> None:
     found = call_json("explain", "last#knee")
     one = call_json("evaluate", "last#knee")

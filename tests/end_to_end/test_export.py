@@ -16,6 +16,7 @@ SMALL = ("--set", "npus=64", "--set", "workloads[0].parallelism={tp: 4}")
 ASTRA = ("--time", "astra", "--set", "time.latency_ns=500")
 
 
+@pytest.mark.slow
 def test_a_front_goes_to_astra_sim_and_comes_back(tmp_path: Path) -> None:
     # With bandwidths that are solved for, which is LIBRA's time.
     searched = run_json(
@@ -74,6 +75,7 @@ def test_a_front_goes_to_astra_sim_and_comes_back(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.glob("back*")) == ["back.catalog.yaml", "back.yaml"]
 
 
+@pytest.mark.slow
 def test_the_time_that_is_set_is_exported(tmp_path: Path) -> None:
     words = ("export", "--design", "FC(4)@chiplet:250_SW(16)@pod:20", "--problem", "gpt3-4k", *SMALL)
     latency = ("--set", "time.latency_ns=500")
@@ -103,6 +105,7 @@ def test_imported_problems_may_be_named_like_numbers(tmp_path: Path, name: str) 
     assert load_problem(str(tmp_path / f"{name}.yaml")).name == name
 
 
+@pytest.mark.slow
 def test_a_design_in_the_notation_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     design, out = "FC(4)@chiplet:250_SW(16)@pod:20", tmp_path / "out"
     words = ("--time", "themis", "--problem", "gpt3-4k", *SMALL, "--set", "time.latency_ns=500")
@@ -120,7 +123,7 @@ def test_a_design_in_the_notation_is_told_in_words(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("given", [
-    (), ("r",), ("--design", "RI(4)"), ("r", 0, "--design", "RI(4)", "--problem", "p"),
+    (), ("--design", "RI(4)"), ("r", 0, "--design", "RI(4)", "--problem", "p"),
     ("--id", 0, "--design", "RI(4)", "--problem", "p"),
 ])  # fmt: skip
 def test_a_design_comes_from_one_place(given: tuple[object, ...]) -> None:

@@ -16,6 +16,7 @@ NUMBERS = ("--evaluations", "300", "--population", "50")
 EQUAL = 1e-12
 
 
+@pytest.mark.slow
 def test_a_design_has_one_figure_whichever_command_says_it(tmp_path: Path) -> None:
     found = run_json(tmp_path, "search", "moe-4k", *NUMBERS, *SET)
     front, result = found["front"], Path(found["result"])
@@ -42,7 +43,7 @@ def test_a_design_has_one_figure_whichever_command_says_it(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        ((), "--design of a problem, or --id"),
+        ((), "a design is needed: RESULT#ID, PROBLEM#DESIGN, or --design or --id after one of both"),
         (("--design", "RI(4)", "--id", 0), "--design and --id both name a design"),
         (("--id", 0), "there is no run 'moe-4k'"),
     ],

@@ -53,6 +53,7 @@ def terminal_text(knee: Addressed, record: DesignRecord) -> str:
     return "\n".join("".join(text for text, _ in line) for line in detail_lines(design, found, None, WIDE))
 
 
+@pytest.mark.slow
 def test_objectives_have_one_text(knee: Addressed, record: DesignRecord, capsys: pytest.CaptureFixture[str]) -> None:
     texts = [value_text(column, value) for column, value in record.objectives.items()]
     page = dict(detail_of(record, knee.problem).figures).values()
@@ -66,6 +67,7 @@ def test_objectives_have_one_text(knee: Addressed, record: DesignRecord, capsys:
     assert {name for name, text in shown.items() if not all(one in text for one in texts)} == set()
 
 
+@pytest.mark.slow
 def test_json_of_commands_has_the_figures_of_the_record(record: DesignRecord) -> None:
     (recommended,) = [one for one in call_json("recommend", "last", "--seconds", "0")["recommended"]
                       if "knee" in one["kinds"]]  # fmt: skip
@@ -73,6 +75,7 @@ def test_json_of_commands_has_the_figures_of_the_record(record: DesignRecord) ->
         assert {column: found[column] for column in record.objectives} == pytest.approx(record.objectives, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_times_of_workloads_have_one_text(
     knee: Addressed, record: DesignRecord, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,6 +93,7 @@ def test_times_of_workloads_have_one_text(
             assert f" {part.text} " in terminal
 
 
+@pytest.mark.slow
 def test_bills_and_costs_have_one_text(
     knee: Addressed, record: DesignRecord, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,6 +110,7 @@ def test_bills_and_costs_have_one_text(
         assert cost in terminal
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("knee")
 def test_the_answers_of_the_terminal_ui_are_what_commands_print(capsys: pytest.CaptureFixture[str]) -> None:
     asked = {

@@ -140,6 +140,7 @@ FIRST_PAGES = ("README", "tutorial", "own-engine")
 """Pages whose commands run in every run of the tests; those of the others run under `.ci/run`."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [
     pytest.param(page, marks=[] if page.stem in FIRST_PAGES else [pytest.mark.slow])
     for page in PAGES if blocks_of(page)

@@ -29,12 +29,16 @@ def piped(folder: Path, line: str) -> tuple[bytes, bytes, int]:
     return done.stdout, done.stderr, done.returncode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_format_in_a_pipe_is_its_file(store: Path, name: str) -> None:
     pipe_is_file(store, name)
 
 
-@pytest.mark.parametrize("name", sorted(OF_ORDERS))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[] if n == 0 else [pytest.mark.slow]) for n, name in enumerate(sorted(OF_ORDERS))
+])  # fmt: skip
 def test_a_format_of_orders_in_a_pipe_is_its_file(tmp_path: Path, name: str) -> None:
     run(tmp_path, "search", "llama3-70b-serving")
     pipe_is_file(tmp_path, name)
@@ -49,6 +53,7 @@ def pipe_is_file(store: Path, name: str) -> None:
     assert run_json(store, *words)["content"].encode() == written
 
 
+@pytest.mark.slow
 def test_a_format_goes_through_a_real_pipe(store: Path) -> None:
     run(store, "export", "last#knee", "--to", "bill-csv", "-o", "written")
     found, _, code = piped(store, "evo-libra export last#knee --to bill-csv | cat")
@@ -56,12 +61,14 @@ def test_a_format_goes_through_a_real_pipe(store: Path) -> None:
     assert found.endswith(b"\r\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "markdown"])
 def test_a_table_in_a_pipe_is_its_file(store: Path, kind: str) -> None:
     run(store, "front", "last", f"--{kind}", "written")
     assert run(store, "front", "last", f"--{kind}", "-").stdout.encode() == (store / "written").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [
     "evo-libra catalog", "evo-libra front last --csv -", "evo-libra --help",
     *(pytest.param(line, marks=pytest.mark.slow) for line in (

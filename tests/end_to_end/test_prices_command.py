@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 
 import polars as pl
+import pytest
 from command import run
 
 SETTINGS = ["npus=512", "fabric={catalog: parts-2024, max_dimensions: 2}", "bandwidth=ports"]
 
 
+@pytest.mark.slow
 def test_a_result_is_priced(tmp_path: Path) -> None:
     settings = [word for setting in SETTINGS for word in ("--set", setting)]
     search = run(tmp_path, "search", "gpt3-4k", *settings, "--evaluations", "1000", "--json")

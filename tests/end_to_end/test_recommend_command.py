@@ -22,6 +22,7 @@ def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
+@pytest.mark.slow
 def test_its_figures_are_those_of_the_other_commands() -> None:
     found = call_json("recommend", "last")
     proof = {one["id"]: one["factor"] for one in call_json("certify", "last")["designs"]}
@@ -38,6 +39,7 @@ def test_its_figures_are_those_of_the_other_commands() -> None:
         assert 0 <= one["kept_share"] <= 1
 
 
+@pytest.mark.slow
 def test_limits_have_units_and_power_is_computed() -> None:
     every = call_json("recommend", "last", "--seconds", "0")
     assert every["recommended"][0]["factor"] is None
@@ -61,6 +63,7 @@ def test_what_cannot_be_is_said(words: tuple[str, ...], code: int, said: str) ->
     assert said in run(Path(), "recommend", "last", *words, code=code).stderr
 
 
+@pytest.mark.slow
 def test_the_text_says_what_json_says(capsys: pytest.CaptureFixture[str]) -> None:
     found = call_json("recommend", "last", "--seconds", "0")
     call("recommend", "last", "--seconds", "0")
@@ -71,6 +74,7 @@ def test_the_text_says_what_json_says(capsys: pytest.CaptureFixture[str]) -> Non
         assert f"#{one['id']} " in shown
 
 
+@pytest.mark.slow
 def test_a_search_ends_with_it(folder: Path) -> None:
     words = ("search", PROBLEM, "--evaluations", "300", "--population", "50", "--out", "other", "--set", "npus=512")
     found = run_json(folder, *words)

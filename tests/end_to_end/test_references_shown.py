@@ -27,6 +27,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[
     return folder, [run_json(folder, *asked, *words) for words in more]
 
 
+@pytest.mark.slow
 def test_every_command_says_the_same_of_them(searched: tuple[Path, list[dict[str, Any]]]) -> None:
     folder, (found, *_) = searched
     rows = found["references"]
@@ -40,6 +41,7 @@ def test_every_command_says_the_same_of_them(searched: tuple[Path, list[dict[str
         assert all(name in shown for name in NAMES)
 
 
+@pytest.mark.slow
 def test_fronts_beside_each_other_are_compared_with_them(searched: tuple[Path, list[dict[str, Any]]]) -> None:
     folder, found = searched
     (problem,) = run_json(folder, "compare", "problem:dense-1k")["problems"]

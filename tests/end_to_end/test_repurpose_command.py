@@ -19,6 +19,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_commands_that_take_any_problem(folder: Path) -> None:
     found = json.loads(run(folder, "front", "last", "--json").stdout)
     assert [one["name"] for one in found["references"]] == ["all sent", "contiguous", "random", "direct"]
@@ -45,6 +46,7 @@ def test_commands_of_networks_refuse_it_in_one_sentence(folder: Path, words: tup
     assert "Python" in said
 
 
+@pytest.mark.slow
 def test_traces_of_a_design(folder: Path) -> None:
     row = json.loads(run(folder, "front", "last", "--json").stdout)["front"][-1]
     said = run(folder, "workload", "write", f"last#{row['id']}", "traces/mlp", "--batch", "3", "--json")
@@ -54,6 +56,7 @@ def test_traces_of_a_design(folder: Path) -> None:
     assert "batch" in run(folder, "workload", "write", "last#0", "traces/mlp", "--batch", "0", code=2).stderr
 
 
+@pytest.mark.slow
 def test_weights_of_a_user_in_worker_processes(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     np.savez(tmp_path / "my.npz", W1=random.normal(size=(6, 5)), inputs=random.normal(size=(20, 5)))

@@ -29,6 +29,7 @@ def written(folder: RunFolder, problem: SearchProblem, last: Snapshot) -> bytes:
     return (folder.path / FRONT).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in engine_names() if "agemoea" not in name])
 def test_every_engine_resumes_from_every_checkpoint_to_the_same_bytes(tmp_path: Path, name: str) -> None:
     problem: SearchProblem = load_problem("gpt3-4k") if name in DETERMINISTIC else SampleProblem()

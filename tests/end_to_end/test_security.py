@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
+import json
 import signal
 import socket
 import ssl
 import subprocess
+import sys
+import tempfile
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from command import COMMAND, call, process_json, run, run_json, run_process
+from command import COMMAND, process_json, run_process
 from distributed.comm import connect
 from patience import ended, wait_for
 
-from evo_libra.errors import InputError
 from evo_libra.experiment.execution.private_cluster import new_credentials, security_of
 
 SLOW = '''
@@ -60,7 +62,7 @@ def work(tmp_path: Path) -> Path:
 def at_work(folder: Path, *words: str) -> Iterator[psutil.Process]:
     """Give a batch whose runs are at work."""
     with (folder / "errors.txt").open("ab") as errors:
-        process = subprocess.Popen([COMMAND, "run", "batch.yaml", *words], cwd=folder, stderr=errors)
+        process = subprocess.Popen([COMMAND, "run", "batch.yaml", "--trust-code", *words], cwd=folder, stderr=errors)
     try:
         wait_for(lambda: len(list(folder.glob("results/*/*/checkpoint.npz"))) == 2)
         yield psutil.Process(process.pid)
@@ -82,6 +84,8 @@ def listening(program: psutil.Process) -> list[tuple[str, int]]:
 @pytest.mark.slow
 def test_no_foreigner_gets_into_a_batch_that_runs(work: Path) -> None:
     with at_work(work, "--workers", "2") as program:
+        (scratch,) = work.glob("results/.batches/*/scratch-*")
+        assert scratch.stat().st_mode & 0o777 == 0o700
         found = listening(program)
         assert len(found) == 3, "the scheduler and two workers"
         assert {host for host, _ in found} == {"127.0.0.1"}
@@ -119,6 +123,11 @@ def without_certificate(port: int) -> bytes:
             return b""
 
 
+PATHS = """
+import json, os, sys
+from pathlib import Path
+Path(__file__).with_name(f"{os.getpid()}.path").write_text(json.dumps(sys.path))
+"""
 TRAPS = ("random", "multiprocessing", "signal", "threading", "runpy", "distributed", "dask", "numpy", "deap", "moocore")
 
 
@@ -135,61 +144,25 @@ def sprung(folder: Path) -> list[str]:
     return trace.read_text().splitlines() if trace.exists() else []
 
 
+def _is_temporary(folder: Path) -> bool:
+    """Return whether a folder is among temporary ones; a checkout, with its environment, may be there, too."""
+    own = (ROOT, Path(sys.prefix))
+    return folder.is_relative_to(tempfile.gettempdir()) and not any(map(folder.is_relative_to, own))
+
+
+@pytest.mark.slow
 def test_no_file_of_the_current_folder_stands_in_for_a_module(trapped: Path) -> None:
-    (trapped / "slow.py").write_text(SLOW.replace("time.sleep(0.1)", ""))
+    (trapped / "slow.py").write_text(SLOW.replace("time.sleep(0.1)", "") + PATHS)
     (trapped / "problems").symlink_to(ROOT / "problems")
     batch = "evaluations: 100\npopulation: 50\nruns:\n  a: {problem: gpt3-4k, engines: 'deap:nsga2'}\n"
     (trapped / "batch.yaml").write_text(f"{batch}  b: {{problem: 'slow:problem'}}\n")
-    started = process_json(trapped, "run", "batch.yaml", "--workers", "1", "--detach")
+    started = process_json(trapped, "run", "batch.yaml", "--trust-code", "--workers", "1", "--detach")
     run_process(trapped, "search", "slow:problem", "--evaluations", "60", "--population", "20", "--workers", "1")
     wait_for(lambda: "2 done" in (trapped / started["log"]).read_text())
     assert sprung(trapped) == []
-
-
-MINE = """
-from pathlib import Path
-from problems.two_tier import problem
-from evo_libra.searching.engines.nsga import nsga2
-(Path(__file__).parent / "sprung").touch()
-
-
-def make(problem):
-    return nsga2()
-"""
-
-
-@pytest.fixture
-def mine(tmp_path: Path) -> Path:
-    """Return a folder with a result whose problem and engine are code that leaves a trace when it is run."""
-    (tmp_path / "mine.py").write_text(MINE)
-    (tmp_path / "mine.yaml").write_text("problem: mine:problem\nengines: mine:make\nevaluations: 100\n")
-    (tmp_path / "engine.yaml").write_text("problem: gpt3-4k\nengines: [nsga2, mine:make]\nevaluations: 100\n")
-    run(tmp_path, "run", "mine.yaml", "--workers", "0")
-    (tmp_path / "sprung").unlink()
-    return tmp_path
-
-
-def test_code_that_a_result_or_a_plan_names_is_run_only_when_the_user_says_so(
-    mine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (result,) = mine.glob("results/two-tier/*")
-    monkeypatch.chdir(mine)
-    looking: list[Callable[[], object]] = [
-        lambda: call("certify", result),
-        lambda: call("prices", result),
-        lambda: call("rescore", result, "--time", "astra"),
-        lambda: call("export", result, 0, "--astra-sim", "out"),
-        lambda: call("reproduce", result),
-        lambda: call("plan", "mine.yaml"),
-        lambda: call("plan", "engine.yaml"),
-    ]
-    for look in looking:
-        with pytest.raises(InputError, match=r"names code, mine:.*; where you trust it, --trust-code runs it$"):
-            look()
-    with pytest.raises(InputError, match=re.escape("engine.yaml:2:18: engines[1]: it names code, mine:make")):
-        looking[-1]()
-    assert call("show", result) == 0
-    assert not (mine / "sprung").exists()
-    assert run_json(mine, "reproduce", result, "--trust-code")["identical"] is True
-    assert (mine / "sprung").exists()
-    assert "is written in Python" in run(mine, "certify", result, "--trust-code", code=2).stderr
+    # Of the batch and its worker; and, with the folder of the command first, of the search, its worker and the start.
+    paths = Counter(path.read_text() for path in trapped.glob("*.path"))
+    assert sorted(paths.values()) == [2, 3]
+    for path in map(json.loads, paths):
+        assert not [folder for folder in path[:-1] if _is_temporary(Path(folder))]
+        assert path[-1] == str(trapped)

@@ -38,6 +38,7 @@ def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         call_json("search", "served.yaml")
 
 
+@pytest.mark.slow
 def test_an_exact_front_is_proven_and_recommended_from(capsys: pytest.CaptureFixture[str]) -> None:
     proof = call_json("certify", "last")
     assert proof["complete"]
@@ -58,6 +59,7 @@ def test_an_exact_front_is_proven_and_recommended_from(capsys: pytest.CaptureFix
     assert "this one is the exact one" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_fastest_has_the_shortest_token_and_the_cheapest_the_cheapest_ones(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -62,6 +62,7 @@ def killed(folder: Path, number: int, *words: str, after: int) -> int:
     return code_of(process)
 
 
+@pytest.mark.slow
 def test_designs_that_fail_are_told_and_kept(folder: Path) -> None:
     done = run(folder, *WORDS, "--evaluations", "60", "--json")
     found: Any = json.loads(done.stdout)
@@ -120,6 +121,7 @@ def test_wrong_input_is_one_sentence(tmp_path: Path, words: list[str], part: str
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_problem_file_is_evaluated_in_processes_to_the_same_front(tmp_path: Path) -> None:
     words = ("search", "gpt3-4k", "--set", "npus=512", "--evaluations", "60", "--population", "20", "--json")
     plain = json.loads(run(tmp_path, *words).stdout)

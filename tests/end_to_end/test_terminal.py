@@ -22,8 +22,9 @@ _DESIGN = "evo-libra search moe-4k"
 _QUICK = {
     "buy-deepseek-v3-8k": "small-order",
     "search repurpose": "search repurpose --evaluations 60 --no-plot",
+    "last#knee": "last#cheapest",
 }  # fmt: skip
-"""Smaller problems in the place of those of the README, whose commands take a minute."""
+"""Smaller problems in the place of those of the README, whose commands take a minute, and no knee of few designs."""
 
 SETTINGS = [
     pytest.param(
@@ -41,8 +42,9 @@ SETTINGS = [
 WHOLE_PAGES = [
     pytest.param(*setting.values, id=setting.id, marks=[pytest.mark.slow] if at else [])
     for at, setting in enumerate(SETTINGS)
+    if setting.values[0] == 80 or setting.id == "120-xterm-256color"
 ]
-"""Settings for pages: only the first one is not slow."""
+"""Settings for pages, where a width changes no colour: only the first one is not slow."""
 
 
 @pytest.fixture
@@ -68,6 +70,7 @@ def check(seen: Seen, options: dict[str, str]) -> None:
     assert options["TERM"] != "dumb" or b"\x1b" not in seen.written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "options"), WHOLE_PAGES)
 def test_commands_of_the_tutorial_show_what_it_says(folder: Path, columns: int, options: dict[str, str]) -> None:
     for block in blocks_of(ROOT / "docs" / "tutorial.md"):
@@ -100,9 +103,8 @@ def test_the_readme_has_commands_of_each_kind() -> None:
     assert [len(commands) > least for commands, least in zip(README.values(), (10, 4, 0), strict=True)] == [True] * 3
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[] if kind == "batch" else [pytest.mark.slow]) for kind in README]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", README)
 @pytest.mark.parametrize(("columns", "options"), WHOLE_PAGES)
 def test_commands_of_the_readme_leave_a_whole_screen(
     folder: Path, columns: int, options: dict[str, str], kind: str
@@ -129,6 +131,7 @@ LONG = {
 """Commands that last, and what their whole last screens are."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "options"), SETTINGS)
 def test_progress_is_one_line_that_moves_and_goes(folder: Path, columns: int, options: dict[str, str]) -> None:
     (folder / "batch.yaml").write_text(BATCH)
@@ -138,3 +141,11 @@ def test_progress_is_one_line_that_moves_and_goes(folder: Path, columns: int, op
         assert re.fullmatch(whole, "\n".join(seen.last).strip(), re.DOTALL), seen.last
         moving = {line for screen in seen.screens for line in screen if _MOVING.match(line)}
         assert (len(moving) > 1) == (options["TERM"] != "dumb"), moving
+
+
+def test_the_window_is_as_wide_as_the_terminal_says(tmp_path: Path) -> None:
+    # A shell that exports COLUMNS leaves the width that its window had.
+    shown = look(tmp_path, "evo-libra --help", columns=50, COLUMNS="200", LINES="9").last
+    assert max(map(len, shown)) <= 50
+    wide = look(tmp_path, "evo-libra --help | cat", columns=50, COLUMNS="70").written.decode()
+    assert 50 < max(map(len, wide.splitlines())) <= 70

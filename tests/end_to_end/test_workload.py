@@ -32,6 +32,7 @@ def show_json(*words: str) -> Any:
     return json.loads(show(*words, "--json").stdout)
 
 
+@pytest.mark.slow
 def test_traces_of_all_npus_as_one_object() -> None:
     found = show_json(str(GOLDEN / "gpipe_golden" / "trace"), "--peak", "100", "--memory-bandwidth", "1000")
     assert len(found["npus"]) == 8
@@ -50,6 +51,7 @@ def test_traces_of_all_npus_as_one_object() -> None:
     assert third["longest_chain"] == {"nodes": 14, "first": 0, "last": 35}
 
 
+@pytest.mark.slow
 def test_one_trace_for_reading_fits_80_columns() -> None:
     shown = show(str(GOLDEN / "dlrm_golden" / "trace.0.et")).stdout
     assert "9 nodes, 8 dependencies" in shown
@@ -61,6 +63,7 @@ def test_one_trace_for_reading_fits_80_columns() -> None:
     assert "\u2026" not in shown
 
 
+@pytest.mark.slow
 def test_collectives_beyond_the_rows_are_counted() -> None:
     shown = show(str(GOLDEN / "gpipe_golden" / "trace"), "--rows", "3").stdout
     assert shown.count("ALL_REDUCE") == 3
@@ -81,6 +84,7 @@ def test_collectives_of_no_bytes_are_remarked(tmp_path: Path, capsys: pytest.Cap
     assert (found["nodes"], found["bytes"], found["empty_nodes"]) == (1, 0, 1)
 
 
+@pytest.mark.slow
 def test_wrong_input_is_one_sentence(tmp_path: Path) -> None:
     sample = GOLDEN / "single_all_reduce" / "trace.0.et"
     (tmp_path / "cut.et").write_bytes(sample.read_bytes()[:40])

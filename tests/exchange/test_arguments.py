@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from typing import Any
 
 import pytest
@@ -46,3 +48,17 @@ def test_an_option_has_its_place() -> None:
 def test_a_text_without_options_is_refused() -> None:
     with pytest.raises(InputError, match="has no options such as"):
         parse_arguments("a 1 -b", "run.sh")
+
+
+@pytest.mark.parametrize("text", ["[" + "0," * 40_000, "$(" * 40_000, "${a:-" * 20_000, "'" * 80_000, "--a " * 20_000])
+def test_long_texts_take_time_in_proportion(text: str) -> None:
+    begun = time.process_time()
+    with contextlib.suppress(InputError):
+        parse_arguments(text, "f", lists=("a",))
+    assert time.process_time() - begun < 1.0  # some took half a minute
+
+
+def test_a_variable_does_not_grow_without_end() -> None:
+    doubled = "a=xxxxxxxxxx\n" + "a=$a$a\n" * 40
+    found = parse_arguments(f"{doubled}--b $a", "f").data["b"]
+    assert len(found) <= 4096

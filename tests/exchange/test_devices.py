@@ -51,7 +51,7 @@ def test_cables_have_two_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(written("netbox-cables", monkeypatch, spares=3)[1]) == 2
 
 
-def test_devices_and_ports_count_from_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_and_ports_count_from_one_and_dimensions_from_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     # Four NPUs; NPU 0 by its second port of dimension 1 to the port 2 of switch 5, which is the second one.
     found = Cables(
         4, np.array([1, 1]), np.array([1, 1]), np.array([[0], [5]]), np.array([1]), np.array([ITEMS.index("link")]),
@@ -66,7 +66,7 @@ def test_devices_and_ports_count_from_one(monkeypatch: pytest.MonkeyPatch) -> No
         problem=SimpleNamespace(catalog=SimpleNamespace(names=["node", "pod"])),
     )
     (cable,) = named_cables(chosen)
-    assert cable == Cable((("npu-000001", "2-pod-2"), ("switch-000002", "port-3")), 2, "pod", "link", "dac", 50e9)
+    assert cable == Cable((("npu-000001", "1-pod-2"), ("switch-000002", "port-3")), 1, "pod", "link", "dac", 50e9)
     assert device_name("host", 3) == "host-000003"
 
 

@@ -61,6 +61,7 @@ def check_inventory(chosen: Chosen) -> None:
     assert reached == where
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_cables_connect_interfaces_of_devices_as_the_bill_counts_them(name: str) -> None:
     for chosen in designs(name):
@@ -74,6 +75,7 @@ def test_cables_of_large_networks_are_those_of_the_bill(name: str) -> None:
         check_inventory(chosen)
 
 
+@pytest.mark.slow
 def test_spares_are_devices_without_cables() -> None:
     given = ["npus=512", "faults={checkpoint_s: 10, restart_s: 600}", "objectives=[goodput, cost]"]
     problem = load_problem("moe-4k", given)
@@ -84,6 +86,7 @@ def test_spares_are_devices_without_cables() -> None:
     assert "spare NPUs" in write_as("netbox-cables", chosen).left[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["roce-128", "wafer-20", "mixtral-8x7b-256"])
 def test_graphs_have_the_counts_of_the_bill(name: str) -> None:
     for chosen in designs(name, 3):

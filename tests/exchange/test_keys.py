@@ -48,11 +48,12 @@ def test_what_was_not_taken_is_left() -> None:
     of.unsupported(("b", "c"), "is not carried over")
     of.raw("e", 1)
     assert of.left() == [
-        "f: b.c: is not carried over", "f: b.d: has no counterpart", "f: e[0]: has no counterpart",
-        "f: f: has no counterpart",
+        "f: b.c: is not carried over", "f: b.d: is not known, and is not read",
+        "f: e[0]: is not known, and is not read",
+        "f: f: is not known, and is not read",
     ]  # fmt: skip
     of.raw("b")
-    assert of.left()[0] == "f: e[0]: has no counterpart"
+    assert of.left()[0] == "f: e[0]: is not known, and is not read"
 
 
 def test_a_reason_holds_for_all_inside() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.formats import Draft
-from evo_libra.exchange.megatron import READERS
+from evo_libra.exchange.megatron_script import READERS
 from evo_libra.exchange.registry import read_text_as
 from evo_libra.files.source import Source
 
@@ -56,7 +56,8 @@ def test_experts() -> None:
         "count": 8, "per_token": 3, "feed_forward": 48, "shared_feed_forward": 24, "dense_layers": 3,
     }  # fmt: skip
     assert "experts" not in draft("--num-experts 1").generator
-    assert any("moe-layer-freq: is no pattern" in left for left in draft("--num-experts 8 --moe-layer-freq 2").left)
+    every_second = draft("--num-experts 8 --moe-layer-freq 2").generator["stack"]
+    assert [rule["every"] for rule in every_second] == [2]
 
 
 def test_latent_attention_has_the_widths_of_megatron_lm() -> None:

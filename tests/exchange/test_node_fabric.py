@@ -12,7 +12,7 @@ SERVER = GpuNode(8, {}, 18, 90, (50e9,) * 8)
 
 
 def around(node: GpuNode = SERVER, *buses: tuple[str, int, float]) -> tuple[str, dict[str, float], tuple[str, ...]]:
-    found = fabric_of(node, "node", "h100-80gb", buses)
+    found = fabric_of(node, "node", "h100-80gb", [(*bus, "all_reduce") for bus in buses])
     return found.fabric["technologies"][1], dict(found.efficiency), found.assumed
 
 
@@ -29,16 +29,21 @@ def test_a_server_is_the_first_dimension() -> None:
 def test_accelerators_with_the_nvlink_of_a_server() -> None:
     assert npu_of(SERVER) == "h100-80gb"
     assert npu_of(GpuNode(8, {}, 12, 80, ())) == "a100-80gb"  # not that of 40 GB
-    assert npu_of(GpuNode(8, {}, 12, None, ())) is None
+    assert npu_of(GpuNode(8, {}, 12, None, ())) == "a100-80gb"  # as 12 links are those of an A100
+    assert npu_of(GpuNode(8, {}, 6, None, ())) is None
+    assert npu_of(GpuNode(8, {}, 18, 90, (), "0x2335")) == "h200-141gb"
+    assert npu_of(GpuNode(4, {}, 18, 100, (), "0x2335")) == "b200"  # a device of another generation
 
 
 def test_optics_have_the_rate_of_the_fastest_interface_or_the_next_one() -> None:
     assert around() == ("optics-400g", {}, ())
-    assert around(GpuNode(8, {}, 18, 90, (50e9, 3e9)))[0] == "optics-400g"
-    slower, _, said = around(GpuNode(8, {}, 18, 90, (30e9,)))
+    assert around(GpuNode(8, {}, 18, 90, (*(50e9,) * 8, 3e9)))[0] == "optics-400g"
+    slower, _, said = around(GpuNode(8, {}, 18, 90, (30e9,) * 8))
     assert (slower, said) == ("optics-400g", ("optics-400g for interfaces of 240 Gb/s",))
-    assert around(GpuNode(8, {}, 18, 90, (25e9,)))[0] == "optics-200g"
-    fastest, _, said = around(GpuNode(8, {}, 18, 90, (1e12,)))
+    assert around(GpuNode(8, {}, 18, 90, (25e9,) * 8))[0] == "optics-200g"
+    shared, _, said = around(GpuNode(8, {}, 18, 90, (50e9,) * 2))
+    assert (shared, said) == ("optics-100g", ("optics-100g for interfaces of 400 Gb/s, 2 for 8 GPUs, 12.5 GB/s each",))
+    fastest, _, said = around(GpuNode(8, {}, 18, 90, (1e12,) * 8))
     assert said == (f"{fastest} for interfaces of 8000 Gb/s",)
     unknown, _, said = around(GpuNode(8, {}, 18, 90, ()))
     assert (unknown, len(said)) == ("optics-400g", 1)

@@ -41,6 +41,7 @@ def fastest(data: dict[str, Any]) -> tuple[float, str]:
     return first["time_ms"] / 1e3, first["design"]
 
 
+@pytest.mark.slow
 def test_the_best_plan_of_deepseek_v3_shares_out_its_experts() -> None:
     data = dict(
         made_of({"config.json": read_text_as(DEEPSEEK, "config.json")[1]}, "deepseek", 2048, question="design").data
@@ -86,6 +87,7 @@ def test_long_sequences_leave_cp_open(sequence: int, expected: dict[str, str]) -
     assert made(f"{SIZES} --seq-length {sequence}")[0] == expected
 
 
+@pytest.mark.slow
 def test_long_sequences_are_faster_with_a_context_parallel_group() -> None:
     """One sequence of 131,072 tokens on 64 NPUs: without cp, tp alone shares it out."""
     model = json.loads(NAMED["hugging-face"].samples[0]) | {"max_position_embeddings": 131072}

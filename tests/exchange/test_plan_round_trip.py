@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +51,7 @@ def options_of(chosen: Chosen) -> dict[str, list[Any]]:
     return {one.name: np.asarray(getattr(plan, one.name)).tolist() for one in fields(plan)}
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(GENERATORS, TRAININGS, DEGREES)
 def test_a_plan_comes_back_with_its_model_and_its_time(

@@ -28,7 +28,7 @@ SETUP = {
 PLAN = {
     "tp": 2, "pp": 1, "cp": 1, "ep": 1, "dp": 4, "vp": 1, "micro_batch": 3, "zero": 0, "sequence_parallel": 0,
     "overlap_tp": 0, "overlap_dp": 0, "overlap_pp": 0, "recompute": NONE, "optimizer": NPU, "expansion": 0,
-    "offloaded": 0, "reshard": 1, "schedule": 0, "overlap_ep": 0, "replicate": 1,
+    "offloaded": 0, "reshard": 1, "schedule": 0, "overlap_ep": 0, "replicate": 1, "ulysses": 0,
 }  # fmt: skip
 
 
@@ -96,6 +96,7 @@ def test_arguments_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"setup": {"dropout": True}}, ["--attention-dropout 0.1", "--hidden-dropout 0.1"],
      ["--attention-dropout 0.0", "--hidden-dropout 0.0"]),
     ({"setup": {"ends": (0, 1)}}, ["--account-for-loss-in-pipeline-split"], []),
+    ({"ulysses": 1}, ["--cp-comm-type a2a"], []),
     ({"overlap_ep": 1}, ["--overlap-moe-expert-parallel-comm"], []),
     ({"setup": {"ends": (1, 1)}},
      ["--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split"], []),

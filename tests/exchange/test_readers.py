@@ -33,6 +33,7 @@ def made(*names: str, **given: Any) -> dict[str, Any]:
     return dict(made_of(drafts, "some", **given).data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", PACKAGED, ids=lambda reader: reader.name)
 def test_readers_survive_mutations(reader: Reader) -> None:
     assert faults(reader, 30) == []
@@ -44,6 +45,7 @@ def test_readers_survive_two_thousand_mutations(reader: Reader) -> None:
     assert faults(reader, 2000) == []
 
 
+@pytest.mark.slow
 def test_a_reader_that_fails_is_found_out() -> None:
     reader = NAMED["calculon-application"]
     careless = replace(reader, read=lambda source: Draft({"layers": int(source.data["num_blocks"])}))
@@ -65,6 +67,7 @@ def test_problems_of_samples_load(name: str) -> None:
     assert problem.name == "some"
 
 
+@pytest.mark.slow
 def test_accelerators_that_are_sold_make_an_order() -> None:
     data = made("hugging-face", npus=64)
     assert (data["question"], data["systems"], data["npus"]) == ("order", ["hgx-h100"], 64)
@@ -136,7 +139,7 @@ def test_files_that_differ_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ('{"model_type": "mamba"}', "'mamba' is not supported"),
+    ('{"model_type": "rwkv"}', "'rwkv' is not supported"),
     ("a: 1", "is of no known format"),
     ('{"num_blocks": 0,\n "attn_heads": "x"}', "attn_heads: found 'x'"),
     ('{"train_batch_size": 7, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 1}', "divide it"),
@@ -179,6 +182,7 @@ def test_problems_of_calculon_evaluate_as_validate_states(row: Any) -> None:
     assert abs(found / row["step_s"] - 1) <= worst
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=8), st.text(max_size=12) | st.integers() | st.booleans(), max_size=5))
 def test_problem_files_say_what_they_were_made_of(data: dict[str, Any]) -> None:
     named = {f"k{key}": value for key, value in data.items() if key.isprintable()} | {"name": "2024", "on": "true"}
@@ -186,6 +190,7 @@ def test_problem_files_say_what_they_were_made_of(data: dict[str, Any]) -> None:
     assert parse_source(problem_text(named, ["two\nlines"]), "file").data == named
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from evo_libra.ui.commands.import_files import import_files  # noqa: PLC0415 - the command line takes a while
 
@@ -265,7 +270,10 @@ def test_a_model_of_an_unknown_architecture_is_refused_and_not_guessed() -> None
 
 def test_keys_of_a_model_that_matter_and_were_not_read_are_listed() -> None:
     draft = read_text_as(NAMED["hugging-face"].samples[2], "config.json")[1]
-    assert draft.left == tuple(f"config.json: {key}: has no counterpart" for key in ("n_group", "topk_group"))
+    assert len(draft.left) == 2
+    for key, sentence in zip(("n_group", "topk_group"), draft.left, strict=True):
+        assert f": {key}: experts are chosen among all groups" in sentence
+        assert "0 % of the weights" in sentence
 
 
 def test_a_mistake_in_a_text_of_a_format_is_told_with_its_line() -> None:
@@ -313,7 +321,7 @@ def test_a_dropout_that_is_no_number_is_refused() -> None:
 def test_what_deepspeed_leaves_to_other_programs_is_listed() -> None:
     left = read_text_as(samples.DEEPSPEED_AUTO, "ds.json")[1].left
     assert "ds.json: bf16.enabled: is `auto`, which another program fills in" in left
-    assert "ds.json: zero_optimization.zero_hpz_partition_size: has no counterpart" in left
+    assert any("zero_hpz_partition_size: found" in one and "50 % more of this traffic" in one for one in left)
     assert len(left) == 8, left
 
 
@@ -340,7 +348,7 @@ def test_what_a_file_assumes_yields_to_what_another_one_says() -> None:
 def test_a_plan_that_no_file_has_is_open() -> None:
     found = made_of(texts(model=NAMED["hugging-face"].samples[0]), "own", npus=64)
     assert found.data["workloads"][0]["parallelism"] == {"tp": "any", "pp": "any"}
-    assert "that the search chooses the plan, as no file has one" in found.assumed
+    assert "that the search chooses the plan because no file has one" in found.assumed
 
 
 def test_measurements_without_a_server_are_refused() -> None:

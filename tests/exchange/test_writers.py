@@ -74,6 +74,7 @@ def with_workload(name: str, workload: dict[str, Any]) -> Problem:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", PACKAGED_WRITERS, ids=lambda writer: writer.name)
 def test_writers_write_or_refuse_designs_of_shipped_problems(writer: Writer) -> None:
     assert faults_of_writer(writer, [drawn(name, 0) for name in DRAWN]) == []
@@ -92,6 +93,7 @@ def test_a_writer_that_fails_is_found_out() -> None:
         assert len(faults_of_writer(writer, [drawn("dense-1k", 0)])) >= 1
 
 
+@pytest.mark.slow
 @given(st.sampled_from(TRAINED), st.integers(0, 10**6))
 @FEW
 def test_arguments_of_megatron_are_read_as_the_plan_that_was_written(name: str, seed: int) -> None:
@@ -118,6 +120,7 @@ def same(of: TrainedPlan) -> tuple[Any, ...]:
     return replace(of.setup, decoder=decoder, stack=STACKS["any"], uneven=False), order
 
 
+@pytest.mark.slow
 def test_an_imported_plan_takes_the_time_of_the_plan_that_was_exported() -> None:
     chosen = drawn("mixtral-8x7b-256", 3)
     written = write_as("megatron-arguments", chosen)
@@ -130,6 +133,7 @@ def test_an_imported_plan_takes_the_time_of_the_plan_that_was_exported() -> None
     np.testing.assert_allclose(again.evaluate([network]).objectives[:2], expected[:2], rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.sampled_from((*TRAINED, "opt-175b-offload")), st.integers(0, 10**6))
 @MANY
 def test_deepspeeds_file_is_read_as_batch_stage_and_replicas_of_the_plan(name: str, seed: int) -> None:
@@ -147,6 +151,7 @@ def test_deepspeeds_file_is_read_as_batch_stage_and_replicas_of_the_plan(name: s
     assert (of.value("tp") > 1) == any(sentence.startswith("tensor parallelism") for sentence in written.left)
 
 
+@pytest.mark.slow
 @given(st.sampled_from((*TRAINED, *OTHERS)), st.integers(0, 10**6))
 @MANY
 def test_bills_add_up_to_what_evaluate_says(name: str, seed: int) -> None:
@@ -168,6 +173,7 @@ def test_bills_add_up_to_what_evaluate_says(name: str, seed: int) -> None:
             assert float(row["unit_usd"]) * float(row["pieces"]) == pytest.approx(float(row["cost_usd"]), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_spares_are_rows_of_the_bill_and_have_no_cables() -> None:
     changes = "faults={checkpoint_s: 10, restart_s: 600, spares: [64]}", "objectives=[goodput, cost]"
     problem = problem_of("moe-4k", *changes)
@@ -200,6 +206,20 @@ def test_a_workbook_has_the_rows_of_the_table() -> None:
     costs = [float(row[place]) for row in found[1 : len(rows) + 1]]
     assert costs == pytest.approx([float(row["cost_usd"]) for row in rows], rel=1e-12)
     assert len(found) == len(rows) + 2, "a row of sums"
+    source = list(found[0].values()).index("source") + 1
+    widths = {int(one.get("min", "0")): float(one.get("width", "0")) for one in sheet.iterfind(".//{*}col")}
+    assert 50 < widths[source] < 60, "400 pixels, however long a source is"
+
+
+def test_a_bill_counts_dimensions_from_0_and_has_the_ends_of_prices() -> None:
+    chosen = drawn("dense-1k", 1)
+    rows = list(csv.DictReader(io.StringIO(str(write_as("bill-csv", chosen).content))))
+    network = [row for row in rows if row["dimension"]]
+    assert network[0]["dimension"] == "0"
+    for row in network:
+        if row["part"]:
+            assert float(row["low_usd"]) <= float(row["cost_usd"]) <= float(row["high_usd"])
+    assert any(float(row["low_usd"]) < float(row["high_usd"]) for row in network if row["low_usd"])
 
 
 @given(st.sampled_from(["dense-1k", "mixtral-8x7b-256", "opt-175b-offload"]), st.integers(0, 10**6))
@@ -217,6 +237,7 @@ def test_devices_are_those_of_the_bill(name: str, seed: int) -> None:
     assert len({device["name"] for device in devices}) == len(devices)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_one_sentence() -> None:
     with pytest.raises(InputError, match=r"--to: unknown format 'bill-cvs'; allowed: .*; did you mean 'bill-csv'\?"):
         write_as("bill-cvs", drawn("dense-1k", 0))
@@ -234,6 +255,7 @@ def test_what_cannot_be_written_is_one_sentence() -> None:
 DESIGN = "dense-1k#SW(8)@nvlink4:450_SW(128)@optics-400g:50"
 
 
+@pytest.mark.slow
 def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from evo_libra.ui.commands.application import run  # noqa: PLC0415 - the command line takes a while
 

@@ -51,6 +51,7 @@ def checked(asked: agreement.Asked, way: str) -> int:
     return agreement.check(front, problem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_row_of_a_shipped_problem_is_what_its_design_evaluates_to(name: str, tmp_path: Path) -> None:
     changes = SHIPPED[name]
@@ -60,6 +61,7 @@ def test_every_row_of_a_shipped_problem_is_what_its_design_evaluates_to(name: st
     assert checked(asked, way) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", agreement.WAYS)
 def test_every_way_finds_the_same_figures_over_scenarios(way: str, tmp_path: Path) -> None:
     changes = (
@@ -69,6 +71,7 @@ def test_every_way_finds_the_same_figures_over_scenarios(way: str, tmp_path: Pat
     assert checked(agreement.Asked("dense-1k", changes, NUMBERS, tmp_path), way) > 0
 
 
+@pytest.mark.slow
 @given(st.data())
 @DRAWN
 def test_every_row_of_a_drawn_problem_is_what_its_design_evaluates_to(data: st.DataObject) -> None:
@@ -107,8 +110,14 @@ def test_a_folder_that_has_moved_gives_the_same_figures(tmp_path: Path) -> None:
     assert agreement.check(front, problem) > 1
 
 
+@pytest.mark.slow
 def test_worker_processes_find_what_their_designs_evaluate_to(tmp_path: Path) -> None:
-    asked = agreement.Asked("moe-4k", ("npus=128", "workloads[0].parallelism={ep: 16, tp: 8}"), NUMBERS, tmp_path)
+    asked = agreement.Asked(
+        "moe-4k",
+        ("npus=128", "workloads[0].parallelism={ep: 16, tp: 8}", "workloads[0].tp_domain=any"),
+        NUMBERS,
+        tmp_path,
+    )
     front, folder = agreement.in_workers(asked)
     assert folder is not None
     problem = fresh(asked.name, tuple(asked.changes))

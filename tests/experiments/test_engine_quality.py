@@ -64,6 +64,7 @@ def test_the_known_front_of_a_test_problem_is_out_of_reach_of_a_search(name: str
     assert axes.volume(best) == pytest.approx(largest)
 
 
+@pytest.mark.slow
 def test_the_page_counts_what_its_table_says() -> None:
     page = PAGE.read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("| ") and line.count("|") == len(study.HEAD) + 1]

@@ -34,6 +34,7 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
+@pytest.mark.slow
 def test_the_fastest_plan_of_a_cluster_is_the_fastest_of_all_that_fit(small: Problem) -> None:
     (table,) = small.time.tables
     today = SMALL.today(small.npus)
@@ -45,6 +46,7 @@ def test_the_fastest_plan_of_a_cluster_is_the_fastest_of_all_that_fit(small: Pro
     assert every.objectives[0, best] == every.objectives[0, fitting].min()
 
 
+@pytest.mark.slow
 def test_the_fastest_plans_of_two_workloads_are_found_one_by_one() -> None:
     problem = load("mixed-models-4k")
     today = CASES[4].today(problem.npus)
@@ -56,6 +58,7 @@ def test_the_fastest_plans_of_two_workloads_are_found_one_by_one() -> None:
     assert (others.objectives[0, others.violation == 0] >= best.objectives[0]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_pinned_plan_means_what_the_open_one_means(case: Case) -> None:
     problem = case.problem
@@ -71,6 +74,7 @@ def test_a_pinned_plan_means_what_the_open_one_means(case: Case) -> None:
     np.testing.assert_allclose(same.objectives, pinned.evaluate_genes(genes).objectives, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_study_has_three_ways_to_search(small: Problem, found: Found) -> None:
     reached = found.reached()
     assert set(reached) == {TOGETHER, NETWORK, PLAN}
@@ -103,6 +107,7 @@ def test_the_page_shows_what_the_study_prints() -> None:
         assert rows(table)[-1] in page
 
 
+@pytest.mark.slow
 def test_a_place_in_the_list_of_plans_is_another_genome_of_the_same_problem(small: Problem) -> None:
     other = by_index(small)
     (table,) = other.time.tables
@@ -124,6 +129,7 @@ def test_a_place_in_the_list_of_plans_is_another_genome_of_the_same_problem(smal
     np.testing.assert_allclose(small.evaluate(texts).objectives[1], front.frame["cost_usd"].to_numpy())
 
 
+@pytest.mark.slow
 def test_both_encodings_are_compared_on_the_same_axes() -> None:
     one, two = encodings("mixtral-8x7b-256", evaluations=(1300, 2600), seeds=(0, 1))
     assert (one.evaluations, two.evaluations) == (1300, 2600)

@@ -9,11 +9,13 @@ def found() -> list[Comparison]:
     return comparisons()
 
 
+@pytest.mark.slow
 def test_sets_are_complete(found: list[Comparison]) -> None:
     assert sum(one.objective == "time" for one in found) == 12
     assert sum(one.objective == "time-cost" for one in found) == 9
 
 
+@pytest.mark.slow
 def test_time_optimal_bandwidths_are_those_published(found: list[Comparison]) -> None:
     assert max(one.difference for one in found if one.objective == "time") < 0.04
 

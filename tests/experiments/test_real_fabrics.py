@@ -13,6 +13,7 @@ from evo_libra import search
 from evo_libra.problem.pricing.catalog import kits_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wafer-20", "dense-32k"])
 def test_a_search_finds_no_more_than_there_is(name: str) -> None:
     problem = load(name)
@@ -32,6 +33,7 @@ def test_the_wafer_has_33_designs_and_two_shapes() -> None:
     assert base.topologies == {"ME(20)@wafer-mesh": 1, "WD(20)@wafer-fred": 4}
 
 
+@pytest.mark.slow
 def test_effects_are_off(tmp_path: Path) -> None:
     problem, others = load("wafer-20"), variants("wafer-20", tmp_path)
     assert set(others) == {"shares", "whole parts", "domain sizes"}
@@ -50,6 +52,7 @@ def test_effects_are_off(tmp_path: Path) -> None:
     assert {part.price.value for kit in kits for part in (kit.nic, kit.transceiver) if part} == {0.0}
 
 
+@pytest.mark.slow
 def test_no_design_of_whole_lanes_is_below_the_best_of_any_fraction() -> None:
     problem = load("dense-32k")
     base = exact("", problem)

@@ -19,6 +19,7 @@ def table() -> list[list[float]]:
     return [[float(cell) for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
+@pytest.mark.slow
 def test_the_page_has_the_baselines() -> None:
     problem = load_problem("repurpose", ["objectives=[traffic, error]", "slack_percent=[0]"])
     curves = study.baselines(problem)

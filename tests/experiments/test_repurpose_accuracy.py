@@ -27,6 +27,7 @@ def test_the_fewest_bytes_are_those_of_a_partition_that_is_good_enough() -> None
     assert [least(sent, allowed) for allowed in (0.01, 0.02, 0.03, 1.0)] == [None, 100.0, 80.0, 60.0]
 
 
+@pytest.mark.slow
 def test_partitions_send_less_the_more_may_be_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repurpose_accuracy, "ERRORS", (0.0, 0.1))
     problem = problem_of(None, 0)
@@ -37,6 +38,7 @@ def test_partitions_send_less_the_more_may_be_lost(monkeypatch: pytest.MonkeyPat
     assert rate <= worse
 
 
+@pytest.mark.slow
 def test_the_page_has_what_partitions_without_moving_send() -> None:
     lines = PAGE.read_text().partition("## At equal accuracy")[2].splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| UCI")]

@@ -12,6 +12,7 @@ from common import markdown
 PAGE = Path(__file__).parents[2] / "docs" / "studies" / "serving_memory.md"
 
 
+@pytest.mark.slow
 def test_the_page_has_the_tables() -> None:
     head = ("case", "memory", "GB/s", "token [ms]", "over HBM2e", "software [%]")
     assert markdown(head, study.rows()) in PAGE.read_text()
@@ -19,6 +20,7 @@ def test_the_page_has_the_tables() -> None:
     assert markdown(("case", "half gain [GB/s]"), half) in PAGE.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", study.CASES, ids=lambda case: case.name)
 def test_a_faster_memory_helps_less_and_less(case: study.Case) -> None:
     times = [sum(study.token(case, rate).values()) for rate in (500.0, 1000.0, 2000.0, 4000.0, 8000.0)]

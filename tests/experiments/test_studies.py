@@ -73,6 +73,7 @@ def published(name: str) -> list[list[str]]:
     return rows((ROOT / "docs" / "studies" / f"{name}.md").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_an_experiment_file_can_be_planned(name: str) -> None:
     assert len(planned(name).runs) == RUNS[name]
@@ -82,6 +83,7 @@ def test_every_experiment_file_is_planned() -> None:
     assert {path.stem for path in (ROOT / "experiments").glob("*.yaml")} == set(RUNS)
 
 
+@pytest.mark.slow
 def test_one_row_of_the_ten_budgets(results: Path) -> None:
     def kept(spec: RunSpec) -> bool:
         fabric, (workload,) = spec.problem["fabric"], spec.problem["workloads"]
@@ -95,6 +97,7 @@ def test_one_row_of_the_ten_budgets(results: Path) -> None:
     assert rows(libra_budgets.table([gains]))[0] in published("libra_budgets")
 
 
+@pytest.mark.slow
 def test_one_network_for_three_models(results: Path) -> None:
     run("libra_group", results)
     found = libra_group.every_network(best_of("libra_group", results))
@@ -109,12 +112,14 @@ def test_limits_of_a_buyer() -> None:
     assert rows(buying.table(found)) == kept
 
 
+@pytest.mark.slow
 def test_price_of_links_between_packages(results: Path) -> None:
     run("link_price", results, lambda spec: spec.name == "gpt3-4k")
     found = [link_price.outcome(one) for one in best_of("link_price", results)]
     assert rows(link_price.table(found)) == published("link_price")[:5]
 
 
+@pytest.mark.slow
 def test_parallelisations(results: Path) -> None:
     run("parallelism_sweep", results)
     found = parallelism_sweep.every_split(best_of("parallelism_sweep", results))

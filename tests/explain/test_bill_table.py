@@ -17,6 +17,7 @@ DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp8 dp2048 mb1 zero3 over
 PER_BANDWIDTH = "RI(4)@package:250_SW(1024)@pod:50"
 
 
+@pytest.mark.slow
 def test_a_bill_read_back_adds_up_to_the_cost() -> None:
     problem = load_problem(design_file("llama3-405b-16k"))
     population = problem.read(DESIGN)

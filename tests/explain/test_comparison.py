@@ -254,6 +254,7 @@ def test_a_difference_within_the_reasons_that_are_not_shared_is_said_to_be_none(
     )
 
 
+@pytest.mark.slow
 def test_two_servers_of_a_generation_share_the_error_of_their_class() -> None:
     """H200 stands for H100 but for a factor of another accelerator; two networks of one system share all reasons."""
     problem = order_problem(systems=["hgx-h100", "hgx-h200"], npus=64)

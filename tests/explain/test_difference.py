@@ -46,6 +46,7 @@ def two_of(problem: Problem) -> list[str]:
     return [str(frame["design"][0]), str(frame["design"][-1])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_rows_add_up_to_time_and_cost(name: str) -> None:
     problem = load(name)

@@ -35,4 +35,9 @@ def test_what_has_no_price_says_why() -> None:
     found = hour_price(problem, ["RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"])
     assert (found.total_usd, found.missing, found.tco, found.assumed) == (None, "the NPU has no price", ASSUMED, True)
     assert found.npus == pytest.approx(np.array([4096.0]))
-    assert hour_price(None, None).missing == "the problem is not at hand"
+
+
+def test_why_an_hour_has_no_price() -> None:
+    assert hour_price(None, ["a"]).missing == "the problem is not at hand"
+    assert hour_price(None, ["a"], fabrics=True).missing == "a problem of fabrics has no prices of NPUs"
+    assert hour_price(None, None).missing == "a problem in Python has no prices of NPUs"

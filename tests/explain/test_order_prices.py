@@ -50,6 +50,7 @@ def test_an_objective_over_scenarios_is_of_the_same_prices() -> None:
     assert found.evaluate(design).objectives[1] == pytest.approx(bills, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_tokens_of_a_served_order_cost_its_part_of_the_whole_order() -> None:
     """A million tokens cost (order + energy) / (years x tokens per s): the difference is that of orders."""
     served = load_problem("deepseek-v3-serving", ["systems=[gb200-nvl72]"])
@@ -70,6 +71,7 @@ def test_tokens_of_a_served_order_cost_its_part_of_the_whole_order() -> None:
     assert np.array_equal(priced.frame["front_share"].to_numpy(), kept)
 
 
+@pytest.mark.slow
 def test_times_of_served_orders_are_compared_under_another_model() -> None:
     served = load_problem("deepseek-v3-serving", ["systems=[gb200-nvl72]"])
     other = load_problem("deepseek-v3-serving", ["systems=[gb200-nvl72]", "time=astra"])

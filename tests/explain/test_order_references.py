@@ -41,6 +41,7 @@ def names(problem: Problem) -> list[str]:
     return [one.name for one in reference_points(problem)]
 
 
+@pytest.mark.slow
 def test_those_of_the_same_systems_and_npus_are_shown() -> None:
     assert names(small()) == BOTH
     assert names(small(npus=[576])) == BOTH[1:], "72 servers are no whole number of units"
@@ -54,6 +55,7 @@ def of_servers(npus: Any, system: str = "hgx-h100", **changes: Any) -> Reference
     return references_of(load_problem(data))
 
 
+@pytest.mark.slow
 def test_those_that_a_file_does_not_allow_say_what_it_does_not_allow() -> None:
     other = "switch qm9700, where the file allows sn5600"
     points = reference_points(small(fabric={"switches": ["sn5600"]}))
@@ -63,11 +65,13 @@ def test_those_that_a_file_does_not_allow_say_what_it_does_not_allow() -> None:
     assert {one.not_allowed for one in reference_points(small())} == {""}
 
 
+@pytest.mark.slow
 def test_figures_of_one_that_a_file_does_not_allow_are_those_of_a_file_that_does() -> None:
     without, having = (reference_points(small(fabric={"switches": [name]})) for name in ("sn5600", "qm9700"))
     assert [(one.design, one.figures) for one in without] == [(one.design, one.figures) for one in having]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "npus", "order", "not_allowed"),
     [
@@ -93,6 +97,7 @@ def test_clusters_of_published_sizes_are_next_to_fronts_whose_files_have_other_n
     assert not_allowed in points[name].not_allowed
 
 
+@pytest.mark.slow
 def test_the_published_size_nearest_to_that_of_a_file_is_taken_within_its_share() -> None:
     """The DGX B300 SuperPOD grows by 576 GPUs: 8,064 is 1.6 % off 8,192, and 8,640 is 5.5 % off."""
     near = {one.name: one for one in of_servers({"about": 8192, "within": 0.02}, "hgx-b300").points}
@@ -102,6 +107,7 @@ def test_the_published_size_nearest_to_that_of_a_file_is_taken_within_its_share(
     assert "dgx-b300-superpod" not in {one.name for one in exact.points}
 
 
+@pytest.mark.slow
 def test_those_that_cannot_be_evaluated_are_named_with_the_reason() -> None:
     assert references_of(small(limits={"cooling": ["air"]})).absent == [
         "dgx-gb200-superpod is not evaluated: gb200-nvl72 is cooled by liquid; the room has air"
@@ -114,6 +120,7 @@ def test_those_that_cannot_be_evaluated_are_named_with_the_reason() -> None:
     assert old.absent == ["deepseek-v3 is not evaluated: hgx-h800 was sold until 2023-10; the order is of 2026-11"]
 
 
+@pytest.mark.slow
 def test_a_search_and_a_front_name_what_is_not_allowed_and_what_is_absent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +137,7 @@ def test_a_search_and_a_front_name_what_is_not_allowed_and_what_is_absent(
     assert absent in shown
 
 
+@pytest.mark.slow
 def test_their_figures_are_those_of_evaluate() -> None:
     problem = small()
     for one in reference_points(problem):
@@ -139,6 +147,7 @@ def test_their_figures_are_those_of_evaluate() -> None:
         assert one.figures == {"time_ms": pytest.approx(time * 1e3), "order_cost_usd": cost}
 
 
+@pytest.mark.slow
 def test_the_published_cluster_of_gpt_3_takes_the_published_time() -> None:
     """Narayanan et al., SC 2021: 20.8 s on 1,536 A100 with tp 8 and pp 12; the file leaves no other plan."""
     points = {one.name: one for one in reference_points(load("gpt3-175b-1536"))}
@@ -148,6 +157,7 @@ def test_the_published_cluster_of_gpt_3_takes_the_published_time() -> None:
     assert selene.figures["time_ms"] == pytest.approx(20_800, rel=0.01)
 
 
+@pytest.mark.slow
 def test_an_exact_front_is_no_worse_than_any() -> None:
     problem = small()
     front = search(problem)
@@ -158,6 +168,7 @@ def test_an_exact_front_is_no_worse_than_any() -> None:
         assert row[CHEAPER] is not None or row[FASTER] is not None
 
 
+@pytest.mark.slow
 def test_their_table_says_what_the_front_is_better_by(capsys: pytest.CaptureFixture[str]) -> None:
     problem = small()
     front = search(problem)

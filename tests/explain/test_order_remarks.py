@@ -32,6 +32,7 @@ LATENCY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "key", "ends", "shape"), [
     ("libra", "efficiency", (0.6, 0.95), EFFICIENCY), ("astra", "efficiency", (0.6, 0.95), EFFICIENCY),
     ("astra", "latency_ns", (560, 1000), LATENCY),

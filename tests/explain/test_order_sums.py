@@ -30,6 +30,7 @@ def design(request: pytest.FixtureRequest) -> str:
     return str(order_front().rows()[request.param]["design"])
 
 
+@pytest.mark.slow
 def test_all_sums_of_an_order_are_one(design: str) -> None:
     whole, population = cents(bill_of_row(design).order_usd().value), orders().read(design)
     record = design_record(orders(), design, alternatives=False)
@@ -57,6 +58,7 @@ def test_the_exported_bill_has_the_same_sum(design: str) -> None:
     assert cents(math.fsum(float(row["cost_usd"]) for row in rows)) == cents(bill_of_row(design).order_usd().value)
 
 
+@pytest.mark.slow
 def test_the_page_has_the_same_figures() -> None:
     document = report_document([Source("orders", order_front(), orders())], title="orders")
     column = next(one for one in document.columns if one.key == "order_cost_usd")

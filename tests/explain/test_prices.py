@@ -36,6 +36,7 @@ def front(problem: Problem) -> Front:
     return search(problem, evaluations=3000, population=100, seed=0)
 
 
+@pytest.mark.slow
 def test_a_design_costs_pieces_times_prices(problem: Problem, front: Front) -> None:
     found = price_front(front, problem, DRAWN, 0)
     frame = found.frame
@@ -50,6 +51,7 @@ def test_a_design_costs_pieces_times_prices(problem: Problem, front: Front) -> N
     assert found.cost[n, s] == pytest.approx(float(found.pieces[:, n] @ found.prices[:, s]))
 
 
+@pytest.mark.slow
 def test_regret_is_against_the_cheapest_design_that_is_as_fast(problem: Problem, front: Front) -> None:
     found = price_front(front, problem, DRAWN, 0, "regret")
     time = found.frame["time_ms"].to_numpy()
@@ -94,6 +96,7 @@ def test_draws_are_those_of_the_seed_and_of_the_distribution(problem: Problem) -
     )
 
 
+@pytest.mark.slow
 def test_without_ranges_all_scenarios_are_alike(tmp_path: Path) -> None:
     text = (Path(load_problem.__code__.co_filename).parents[2] / "network/catalog/per_part/parts-2024.yaml").read_text()
     fixed = re.sub(r"\{low: [^,}]*, value: ([^,}]*), high: [^}]*\}", r"\1", text)
@@ -133,6 +136,7 @@ def test_kept_shares_count_scenarios_one_by_one(problem: Problem, front: Front) 
     np.testing.assert_allclose(kept_with_prices(front, problem, DRAWN, 0), np.array(counts) / drawn.shape[1])
 
 
+@pytest.mark.slow
 def test_shares_of_other_objectives_are_those_of_their_scenarios() -> None:
     robust = "objectives=[tpot, usd-per-Mtoken, usd-per-Mtoken.worst]"
     drawn, plain = (
@@ -153,6 +157,7 @@ def test_shares_of_other_objectives_are_those_of_their_scenarios() -> None:
     assert 0 < min(counts) < max(counts)
 
 
+@pytest.mark.slow
 def test_shares_need_prices_that_are_ranges(front: Front) -> None:
     with pytest.raises(InputError, match="no objective of the front depends on prices"):
         kept_with_prices(front, load_problem("gpt3-4k", [*SETTINGS, "objectives=[time, power]"]), 5, 0)

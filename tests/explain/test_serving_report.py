@@ -30,6 +30,7 @@ def report(problem: Problem, design: str = DESIGN) -> Serving:
     return workload.serving
 
 
+@pytest.mark.slow
 def test_what_users_see() -> None:
     found, tpot = report(chat()), chat().evaluate(DESIGN).objectives[0, 0]
     # 64 NPUs are 8 replicas of 8, with 8 users each.
@@ -46,9 +47,11 @@ def test_what_users_see() -> None:
     assert set(found.decode_ms) == {"cache", "compute", "head", "overhead", "tensor"}
     # Eighty layers move 2 x 70.6e9 bytes of weights over 8 NPUs through memory at 3.35 TB/s at most, 5.3 ms.
     assert found.decode_ms["compute"] == pytest.approx(7.13, abs=0.01)
-    assert found.prefill_ms["tensor"] == pytest.approx(13.69, abs=0.01)
+    # 160 all-reduces of 16.4 MB: 13.69 ms of bytes, and 160 x 75.3 us that 14.2 MB before the first byte take.
+    assert found.prefill_ms["tensor"] == pytest.approx(13.69 + 12.05, abs=0.01)
 
 
+@pytest.mark.slow
 def test_costs_of_a_token() -> None:
     found, problem = report(chat()), chat()
     assert found.usd_per_Mtoken == pytest.approx(problem.evaluate(DESIGN).objectives[1, 0])
@@ -61,18 +64,19 @@ def test_costs_of_a_token() -> None:
     assert (bare.energy_per_token_J, bare.usd_per_Mtoken) == (None, None)
 
 
+@pytest.mark.slow
 def test_the_formula_against_requests_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     found = report(chat())
     simulated = found.simulated
     assert simulated is not None
     assert found.not_simulated == ""
-    # 17.54276 over 17.54224 ms, and 3631.65 over 3631.75 tokens/s.
     assert simulated.formula_off_percent == pytest.approx({
         "tpot": 100 * (found.tpot_ms / simulated.tpot_ms - 1),
         "tokens_per_s": 100 * (found.tokens_per_s / simulated.tokens_per_s - 1),
     }, abs=1e-9)  # fmt: skip
-    assert [simulated.tpot_ms, simulated.tokens_per_s] == pytest.approx([17.542242, 3631.7538], rel=1e-6)
-    assert simulated.ttft_one_by_one_ms == pytest.approx(found.ttft_one_user_ms)
+    assert [simulated.tpot_ms, simulated.tokens_per_s] == pytest.approx([13.816534, 4606.4520], rel=1e-6)
+    # A prompt shares the pass of a step, with which its first token comes.
+    assert found.ttft_one_user_ms < simulated.ttft_one_by_one_ms < found.ttft_one_user_ms + found.tpot_ms
     assert simulated.ttft_at_once_ms == pytest.approx(found.ttft_ms)
     assert simulated.formula_holds
     # Either figure beyond its limit breaks the formula; at the limit it holds.
@@ -83,6 +87,7 @@ def test_the_formula_against_requests_one_by_one(monkeypatch: pytest.MonkeyPatch
     assert not report(chat()).simulated.formula_holds
 
 
+@pytest.mark.slow
 def test_too_many_passes_are_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     passes = serving_report.passes(*setup())
     monkeypatch.setattr(serving_report, "LONGEST", passes)

@@ -110,6 +110,7 @@ def test_streams_of_an_offloaded_optimizer() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_plans_one_step_away() -> None:
     problem, found = tiny(), others(MINE)
     time = seconds(problem, MINE)
@@ -166,11 +167,15 @@ def test_what_does_not_divide() -> None:
     ]
     # 16 sequences of dp 8 are two each: a microbatch of 4 is none.
     assert [(one.change, one.reason) for one in others("dp8 mb2 zero0").blocked] == [
-        ("micro_batch 4", "found 16; it must be a multiple of dp 8 x micro_batch 4 = 32")
+        (
+            "micro_batch 4",
+            "found 16 sequences; dp 8 x micro_batch 4 cannot share them evenly. Nearest: 4 NPUs, or a batch of 32",
+        )
     ]
     assert others("dp8 mb1 zero0").blocked == ()
 
 
+@pytest.mark.slow
 def test_plans_that_do_not_fit_say_what_takes_most() -> None:
     # 95 % of 2.1 GB are 1.995 GB: 1.65 GB fit, and 2.31 and 2.18 GB do not, of which 1 GB are buffers.
     found = others(MINE, "npu={base: h100-80gb, memory: {capacity_GB: 2.1}, source: made up 2026}")

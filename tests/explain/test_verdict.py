@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InfeasibleError, InputError
 from evo_libra.explain.candidates import Candidates, candidates_of
-from evo_libra.explain.hour_price import HourPrice
-from evo_libra.explain.verdict import TRAINING_DAYS, verdict, verdict_of
+from evo_libra.explain.choice import TRAINING_DAYS, Choice
+from evo_libra.explain.hour_price import HourPrice, hour_price
+from evo_libra.explain.verdict import verdict, verdict_of
 from evo_libra.explain.verdict_record import BY_LIMIT, BY_PRICE, BY_SHAPE, BY_VALUE, Verdict
+from evo_libra.front.front import Front
 from evo_libra.problem.bands import Part
 from evo_libra.problem.figures import TotalCostOfOwnership
 
@@ -43,7 +46,7 @@ def bought(found: Candidates, price: HourPrice) -> Verdict:
 def test_a_step_that_costs_more_than_it_saves_is_not_taken() -> None:
     """#0 saves 5 % of the hours of a system of 110 MUSD, 5.5 MUSD, and costs 10 MUSD more.
 
-    110 MUSD / 8,760 h / 1,000 = 12.56 USD per NPU-hour; the 438,000 NPU-hours pay 10 MUSD at 22.83 USD.
+    110 MUSD / 8,760 h / 1,000 = 12.56 USD per NPU-hour; ln(100/95) of 8.76e6 NPU-hours pays 10 MUSD at 22.26 USD.
     """
     found = bought(front([95.0, 100.0], [30e6, 20e6]), hours([110e6, 100e6]))
     assert (found.id, found.rule) == (1, BY_PRICE)
@@ -53,12 +56,12 @@ def test_a_step_that_costs_more_than_it_saves_is_not_taken() -> None:
     assert (rival.id, rival.costs_usd) == (0, 10e6)
     assert rival.saves_usd == pytest.approx(5.5e6)
     assert rival.time_percent == pytest.approx(5.0)
-    assert rival.turns_at_usd_per_npu_hour == pytest.approx(10e6 / (0.05 * 8760 * 1000))
+    assert rival.turns_at_usd_per_npu_hour == pytest.approx(10e6 / (np.log(100 / 95) * 8760 * 1000))
     assert found.sentences == (
         "Buy #1 net1. It does the work for the least money: 11.4 USD per NPU-hour for NPUs over 1 year.",
         (
             "Next best: #0 net0, which costs 10 MUSD more and saves 5.5 MUSD of time (5 % of 1 year): a loss of "
-            "4.5 MUSD. It pays from 22.8 USD per NPU-hour."
+            "4.5 MUSD. It pays from 22.3 USD per NPU-hour."
         ),
     )
 
@@ -79,14 +82,14 @@ def test_a_step_that_saves_more_than_it_costs_is_taken() -> None:
 
 
 def test_a_given_price_of_time_takes_the_place_of_that_of_the_system() -> None:
-    """30 USD for each of 8,760,000 NPU-hours: 5 % are 13.14 MUSD, more than the 10 MUSD that #0 costs."""
+    """30 USD for each of 8,760,000 NPU-hours: ln(100/95) of them are 13.5 MUSD, more than the 10 that #0 costs."""
     found = front([95.0, 100.0], [30e6, 20e6])
     assert bought(found, hours([110e6, 100e6], value=30.0)).id == 0
     cheap = bought(found, hours(None, value=20.0))
     assert (cheap.id, cheap.rule) == (1, BY_VALUE)
     assert cheap.next_best is not None
-    assert cheap.next_best.saves_usd == pytest.approx(0.05 * 20 * 8.76e6)
-    assert cheap.next_best.turns_at_usd_per_npu_hour == pytest.approx(10e6 / (0.05 * 8.76e6))
+    assert cheap.next_best.saves_usd == pytest.approx(np.log(100 / 95) * 20 * 8.76e6)
+    assert cheap.next_best.turns_at_usd_per_npu_hour == pytest.approx(10e6 / (np.log(100 / 95) * 8.76e6))
 
 
 @given(
@@ -102,6 +105,27 @@ def test_no_other_design_saves_more_than_it_costs(points: list[tuple[float, floa
             assert rival.costs_usd is not None
             assert rival.saves_usd is not None
             assert rival.costs_usd - rival.saves_usd >= -1e-6 * max(total)
+
+
+@given(
+    st.lists(st.tuples(st.floats(50.0, 100.0), st.floats(1e6, 1e8)), min_size=2, max_size=2),
+    st.one_of(st.none(), st.floats(0.01, 100.0)),
+    st.floats(500.0, 2000.0),
+)
+def test_two_designs_have_one_price_of_time_at_which_both_are_as_good(
+    points: list[tuple[float, float]], value: float | None, npus: float
+) -> None:
+    """It is the same from both sides, with and without a given price of time, and the verdict turns there."""
+    time, cost = (list(each) for each in zip(*points, strict=True))
+    price = replace(hours([usd + 3e7 for usd in cost], value=value), npus=np.array([npus, 1000.0]))
+    turns = Choice(front(time, cost), price).turns(0)[1], Choice(front(time, cost), price).turns(1)[0]
+    assume(turns[0] > 1e-3)
+    assert turns[0] == pytest.approx(turns[1], rel=1e-9)
+    rows = [
+        Choice(front(time, cost), replace(price, value=turns[0] * factor)).row(BY_VALUE)[0] for factor in (0.99, 1.01)
+    ]
+    cheaper = int(np.argmin(cost))
+    assert rows == [cheaper, 1 - cheaper]
 
 
 def test_the_same_work_counts_and_not_the_iteration() -> None:
@@ -155,11 +179,11 @@ def test_designs_that_are_equal_within_their_bands_are_one() -> None:
 
 
 def test_without_a_price_the_shape_decides_and_the_range_of_prices_is_said() -> None:
-    """Of 200, 100 and 80 ms: 200 ms take 8.76e6 NPU-hours more than 100 ms, and save 5 MUSD: 0.571 USD each."""
+    """Of 200, 100 and 80 ms: 200 ms save 5 MUSD against ln 2 of 8.76e6 NPU-hours: 0.823 USD each."""
     found = bought(front([80.0, 100.0, 200.0], [20e6, 10e6, 5e6], cost_usd=15e6), hours(None, 3))
     assert (found.id, found.rule) == (1, BY_SHAPE)
     assert found.it_is == (
-        "It is the fastest within the limits. It is the best at a price of time of 0.571 USD per NPU-hour and more."
+        "It is the fastest within the limits. It is the best at a price of time of 0.823 USD per NPU-hour and more."
     )
     assert found.notes[0] == (
         "Time has no price here: the NPU has no price. `recommend --value 2USD/NPU-hour` gives it one."
@@ -178,9 +202,76 @@ def test_a_price_of_time_without_use_is_refused() -> None:
     with pytest.raises(InputError, match=r"has no use here. Time has no price here: the problem is not at hand"):
         bought(front([9.0, 20.0], [3.0, 1.0]), HourPrice(value=2.0, missing="the problem is not at hand"))
     # The file limits the time of users: the cheapest token.
-    assert verdict_of(found, hours([1e6, 1e6]), ["a", "b"], limited=True).it_is == (
+    waits = replace(hours([1e6, 1e6]), serves=True, users_limited=True)
+    assert verdict_of(found, waits, ["a", "b"]).it_is == (
         "It is the cheapest design per Mtoken within the limits of the file."
     )
+
+
+def test_of_systems_that_serve_the_cheapest_that_keeps_the_limits_of_users_is_bought() -> None:
+    """Users wait for a token; whole systems do not work for it, so that no hour has a price."""
+    found = Candidates(
+        np.arange(3), np.arange(3),
+        {"tpot_ms": np.array([10.0, 12.0, 18.0]), "order_cost_usd": np.array([4.0, 2.0, 1.0])},
+        ("tpot_ms", "order_cost_usd"), noun="order",
+    )  # fmt: skip
+    waits = replace(hours([4e6, 2e6, 1e6], 3), serves=True)
+    said = verdict_of(found, replace(waits, users_limited=True), ["a", "b", "c"])
+    assert (said.id, said.it_is) == (2, "It is the cheapest order within the limits of the file.")
+    assert "".join(verdict_of(found, waits, ["a", "b", "c"]).notes) == (
+        "Time has no price here, as users wait for it. A constraint on ttft, tpot or tokens-per-s in the file decides, "
+        "or `recommend --rate`."
+    )
+
+
+def test_a_whole_request_is_no_time_that_systems_work_for() -> None:
+    waits = replace(hours([110e6, 100e6]), serves=True)
+    assert bought(front([95.0, 100.0], [30e6, 20e6]), waits).rule == BY_SHAPE
+
+
+@pytest.mark.parametrize(
+    ("constraints", "limited"),
+    [(["ttft <= 2 s"], True), (["tokens-per-s >= 1 ktoken/s"], True), (["order-cost <= 5 MUSD"], False)],
+)
+def test_a_file_limits_users_by_waits_and_rates(constraints: list[str], *, limited: bool) -> None:
+    served = {"input": 1000, "output": 500, "concurrency": [1, 8]}
+    problem = load_problem({
+        "version": 1, "name": "serve", "question": "order", "systems": ["hgx-b200"], "npus": 8,
+        "constraints": constraints,
+        "workloads": [{"model": "llama-3.1-8b", "serving": served, "parallelism": {"tp": [1, 8]}}],
+        "objectives": ["tpot", "order-cost"],
+    })  # fmt: skip
+    price = hour_price(problem, search(problem).frame["design"].to_list())
+    assert (price.serves, price.users_limited) == (True, limited)
+
+
+def test_a_rack_more_of_the_same_is_no_alternative() -> None:
+    """#1 is nearer to #0 in money than #2 is, but has the same network around two racks more."""
+    found = front([100.0, 98.2, 80.0], [100e6, 101e6, 150e6])
+    racks = replace(found, same_but_number=np.array([0, 0, 1]))
+    price = hours([100e6, 102e6, 130e6], 3)
+    assert bought(found, price).next_best.id == 1  # type: ignore[union-attr]
+    names = ["112 a / s", "116 a / s", "112 b / s"]
+    said = verdict_of(racks, price, names)
+    assert said.next_best is not None
+    assert said.other_number is not None
+    assert (said.next_best.id, said.other_number.id) == (2, 1)
+    assert said.other_number.costs_usd == pytest.approx(2e6)
+    assert said.other_number.saves_usd == pytest.approx(102e6 * 0.018)
+    assert "Other number: #1 116 a / s, which costs 2 MUSD more" in said.text
+    assert "about the same money" not in said.text
+    near = verdict_of(racks, replace(price, total_usd=np.array([100e6, 101.85e6, 130e6])), names)
+    assert near.text.count("Both do the work for about the same money.") == 1
+
+
+def test_orders_are_the_same_but_for_their_number() -> None:
+    frame = search(load_problem("dense-1k"), evaluations=2000).frame.head(4)
+    heads = ("112 a / 1 x 400G / s tor 1:1", "116 a / 1 x 400G / s tor 1:1", "112 a / 1 x 400G / s tor 2:1", "8 b")
+    orders = Front(
+        frame.with_columns(design=pl.Series([f"{head} | tp8" for head in heads]), system=pl.Series(list("aaab"))),
+        ("time_ms", "cost_usd"),
+    )  # fmt: skip
+    assert candidates_of(orders).alternatives.tolist() == [0, 0, 1, 2]
 
 
 def test_a_single_design_has_no_rival() -> None:
@@ -199,4 +290,7 @@ def test_a_front_of_a_problem_has_the_prices_of_its_file() -> None:
     energy = (watts + 1024 * 700.0) / 1e3 * 1.2 * 0.10 * 4 * 8760
     usd = (row["cost_usd"] + 1024 * 27_839.0 + energy) / (4 * 8760) / 1024
     assert said.usd_per_npu_hour == pytest.approx(usd, rel=1e-9)
-    assert said.notes == ("Assumed: 4 years of operation, 0.1 USD/kWh and PUE 1.2. The file has no `tco`.",)
+    assert said.notes == (
+        "With prices drawn from their ranges it is the best in 100 % of 1,000 draws.",
+        "Assumed: 4 years of operation, 0.1 USD/kWh and PUE 1.2. The file has no `tco`.",
+    )

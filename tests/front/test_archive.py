@@ -62,6 +62,7 @@ def test_a_sample_is_of_the_archive_whatever_waits(*, seed: int, objectives: int
     np.testing.assert_array_equal(found.sample(most), archive.genes[:, archive.spread(most)])
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1), objectives=st.integers(2, 3), steps=st.integers(0, 8),
     largest=st.sampled_from([9, 10**4]),
@@ -97,6 +98,7 @@ def test_who_goes_on_from_a_look_keeps_its_work() -> None:
     assert now.current.stairs is now.stairs
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), steps=st.integers(0, 8), largest=st.sampled_from([4, 30, 10**6]))
 @settings(max_examples=100)
 def test_a_staircase_is_the_front_of_all_that_came(*, seed: int, steps: int, largest: int) -> None:

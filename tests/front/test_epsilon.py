@@ -23,6 +23,7 @@ def sets(seed: int, objectives: int, most: int, values: int) -> list[FloatArray]
     return [found[0], np.concatenate([found[1], shared], axis=1)]
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([0, 3, 9]), st.sampled_from([1.0, 0.9, 1.1]))
 def test_factor_is_that_of_all_pairs(seed: int, objectives: int, values: int, scale: float) -> None:

@@ -80,6 +80,7 @@ def attained(point: tuple[float, ...], front: FloatArray) -> bool:
     return bool((front <= np.array(point)[:, None]).all(axis=0).any())
 
 
+@pytest.mark.slow
 @given(st.lists(fronts, min_size=1, max_size=6), st.integers(2, 3))
 @settings(max_examples=60)
 def test_surfaces_bound_what_a_share_of_the_fronts_attains(found: list[FloatArray], objectives: int) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -9,8 +13,10 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
+from evo_libra.files.query import parse_query
 from evo_libra.front.front import Front
 from evo_libra.front.selection import chosen, in_unit_of, ordered
+from evo_libra.problem.constraint_parser import UNITS
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +50,44 @@ def test_order_is_by_a_column_either_way(front: Front) -> None:
     assert ordered(front, "-bandwidth[0]").frame["bandwidth[0]_GBps"].is_sorted(descending=True)
 
 
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ("tiem<5", "unknown column 'tiem'.*did you mean 'time"),
-        ("time<5USD", "'5USD' is no time; its units are s, ms, us"),
-        ("time<soon", "'soon' is no number, such as 5ms"),
-        ("id<5s", "'5s' has a unit, and id has none"),
-        ("family<5", "family has texts; write family:5"),
-        ("SW8", "'SW8' is no filter"),
-    ],
-)
-def test_what_is_no_filter_is_said(front: Front, query: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        chosen(front, query)
+CASES = json.loads((Path(__file__).parent / "query_cases.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def table() -> Front:
+    """The front of the table of cases, which the page of a report reads, too."""
+    return Front(pl.DataFrame(CASES["columns"]), tuple(CASES["objectives"]))
+
+
+@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case[0] or "empty")
+def test_queries_choose_designs_or_name_the_position_of_a_mistake(table: Front, case: list[Any]) -> None:
+    query, expected, *place = case
+    if not place:
+        assert table.where(query).frame["id"].to_list() == expected
+        return
+    with pytest.raises(InputError) as error:
+        table.where(query)
+    assert str(error.value).startswith(f"character {place[0]} of '{query}': {expected}")
+
+
+@pytest.mark.slow
+@given(st.text(max_size=30))
+def test_any_text_is_a_query_or_is_refused_in_a_sentence(text: str) -> None:
+    try:
+        words = parse_query(text, UNITS)
+    except InputError as error:
+        assert str(error).startswith("character ")
+    else:
+        assert all(word.value and text[word.value_start :].startswith(word.value.split(" ")[0]) for word in words)
+
+
+@given(st.floats(1e-3, 1e6), st.sampled_from(["<", ">="]), st.sampled_from(["", "-"]))
+def test_spaces_around_signs_and_units_change_nothing(value: float, sign: str, dash: str) -> None:
+    spaced, dense = (
+        parse_query(text, UNITS) for text in (f"{dash}time  {sign} {value!r}  ms", f"{dash}time{sign}{value!r}ms")
+    )
+    assert [(one.name, one.sign, one.negated) for one in spaced] == [(one.name, one.sign, one.negated) for one in dense]
+    assert [in_unit_of("time_ms", one.value) for one in (*spaced, *dense)] == pytest.approx([value, value])
 
 
 @given(st.floats(1e-3, 1e6))

@@ -68,6 +68,7 @@ def test_fronts_of_numbers_have_one_design_of_each_box(
     assert settle(load_problem(problem, changes), engine=engine, epsilon=0.05).epsilon == 0.05
 
 
+@pytest.mark.slow
 def test_the_front_loses_less_than_two_thousandths_of_a_percent() -> None:
     problem = load_problem("gpt3-4k")
     engine = load_engine("nsga2", problem)

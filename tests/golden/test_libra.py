@@ -83,6 +83,7 @@ def test_there_are_444_cases_and_443_are_feasible() -> None:
     assert (len(GOLDEN["cases"]), len(FEASIBLE)) == (444, 443)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FEASIBLE, ids=lambda case: case["id"])
 def test_time_and_cost_of_case(case: dict[str, Any]) -> None:
     for who in ("libra", "certified"):

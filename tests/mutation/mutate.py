@@ -66,6 +66,7 @@ PYTEST = (
     "limits",
     "-p",
     "no:cacheprovider",
+    "--doctest-modules",
     "--hypothesis-seed=0",
 )
 CAUGHT, SURVIVED, UNFINISHED = "caught", "survived", "unfinished"

@@ -78,17 +78,20 @@ def test_the_test_that_failed_is_read_from_what_pytest_prints(printed: str, fail
     assert script._failed(printed) == failed  # noqa: SLF001 - the script has no other way to be asked
 
 
+@pytest.mark.slow
 def test_the_own_test_file_and_the_doctest_of_a_module_come_first() -> None:
     tests = script._tests_of("front/archive.py")  # noqa: SLF001 - the same
     assert "tests/front/test_archive.py" in tests[:2]
     assert len(tests) > len(list((PACKAGE.parent / "tests/front").rglob("test_*.py"))) - 1
 
 
+@pytest.mark.slow
 def test_the_same_seed_draws_the_same_sample() -> None:
     one, two = (script._draw(["front"], 7) for _ in range(2))  # noqa: SLF001 - the same
     assert [next(one) for _ in range(5)] == [next(two) for _ in range(5)]
 
 
+@pytest.mark.slow
 def test_equivalent_mutants_are_of_lines_that_are_still_there() -> None:
     for one in script.equivalents():
         text = ast.unparse(ast.parse((PACKAGE / one["module"]).read_text()))

@@ -113,6 +113,7 @@ KITS = [*load_parts("parts-2024").kits, *load_parts("wafer").kits]
 KITS += [replace(sample_kit(block), block=index) for index, block in enumerate(BLOCKS)]
 
 
+@pytest.mark.slow
 @given(st.integers(0, len(KITS) - 1), st.integers(2, 4096), st.integers(1, 64), st.integers(1, 8))
 @settings(max_examples=300)
 def test_parts_in_any_fraction_cost_no_more(index: int, npus: int, ports: int, inside: int) -> None:

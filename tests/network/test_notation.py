@@ -17,6 +17,7 @@ from evo_libra.errors import InputError
 from evo_libra.network.fabric import Dimension, fabrics_of, networks_of, parse_fabric, population_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt3-4k", "moe-4k", "llama3-405b-16k", "llama3-70b-serving", "language-models-4k"])
 def test_designs_are_written_as_their_records(name: str) -> None:
     problem = load_problem(design_file(name))
@@ -34,6 +35,7 @@ def test_bandwidths_are_the_shortest_decimals_that_read_back(bandwidth: float) -
         assert parse_fabric(f"RI(4)@node:{text}").dimensions[0].bandwidth == bandwidth
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(1e-9, 1e20, allow_subnormal=False) | st.integers(0, 10**17).map(float), min_size=1))
 @example([9.5e15, 1e16, 1.5e16, 0.5, 1e-7])
 def test_bandwidths_of_many_designs_are_written_like_those_of_one(bandwidths: list[float]) -> None:

@@ -62,6 +62,7 @@ LIMITS: list[list[str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 @given(seed=SEEDS)
 @costly(8)
@@ -88,6 +89,7 @@ def test_random_spaces_end_at_the_ideal(limits: list[str], tmp_path_factory: pyt
         np.testing.assert_allclose(found.bound, time, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("npus", [192, 512])
 def test_spaces_of_parts_end_at_the_ideal(npus: int) -> None:
     parts = "fabric={catalog: parts-2024, domains: any, max_dimensions: 3, technologies: [xgmi, nvlink4, optics-400g]}"
@@ -101,6 +103,7 @@ def test_spaces_of_parts_end_at_the_ideal(npus: int) -> None:
     np.testing.assert_allclose(found.bound, time, rtol=1e-6)
 
 
+@pytest.mark.slow
 @given(seed=SEEDS)
 @settings(max_examples=8)
 def test_scores_that_stand_for_bounds_prove_no_more_and_no_less_than_the_gap(
@@ -161,6 +164,7 @@ def test_only_technologies_that_nothing_beats_are_gone_on_with() -> None:
     assert len(UsefulOptions(parts).of(*state)[0]) == len(parts.counted.options(*state).size)
 
 
+@pytest.mark.slow
 def test_a_proof_that_is_stopped_or_has_no_time_ends_with_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = load_problem("gpt3-4k")
     assert isinstance(problem, Problem)

@@ -45,6 +45,7 @@ def front(problem: Problem) -> WholeFront:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objectives", [["time", "order-cost"], ["time", "network-cost", "power"]])
 def test_the_front_is_that_of_all_combinations_of_plans(objectives: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     every = two_workloads(objectives=objectives)
@@ -75,6 +76,7 @@ def test_pairs_that_are_timed_count_as_effort(monkeypatch: pytest.MonkeyPatch) -
     assert (effort_of(problem) or 0) > plans_of(problem).timed > len(problem.structures)
 
 
+@pytest.mark.slow
 def test_more_pairs_than_are_timed_are_combined_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_designs, "MAX_PLANS", 0)
     monkeypatch.setattr(whole_designs, "MAX_NETWORKS", 1000)
@@ -82,6 +84,7 @@ def test_more_pairs_than_are_timed_are_combined_or_refused(monkeypatch: pytest.M
     assert plans_of(problem).timed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "kept"),
     [

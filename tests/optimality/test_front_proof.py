@@ -33,6 +33,7 @@ def values_of(problem: Problem, front: Front) -> FloatArray:
     return np.array([front.frame[one.column].to_numpy() * one.scale for one in problem.objectives])
 
 
+@pytest.mark.slow
 def test_an_exact_front_lacks_nothing() -> None:
     problem, front = served()
     found = prove_front(problem, front)

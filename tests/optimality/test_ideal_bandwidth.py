@@ -61,6 +61,7 @@ def test_the_published_fronts_of_60_shapes(row: dict[str, Any]) -> None:
         assert bound >= kappas[key] * 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES.values())
 def test_exhaustive_finds_the_ideal_in_both_modes(name: str) -> None:
     for mode in (OPTIMAL, "bandwidth={mode: search, min_GBps: 1, max_GBps: 700}"):
@@ -74,6 +75,7 @@ def test_exhaustive_finds_the_ideal_in_both_modes(name: str) -> None:
         assert (found.violation == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=[] if name in ("gpt3-4k", "resnet50-4k") else [pytest.mark.slow]) for name in SHIPPED
 ])  # fmt: skip
@@ -92,6 +94,7 @@ SPACES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "sets"), SPACES, ids=str)
 def test_nothing_is_better_than_what_is_proven(name: str, sets: list[str]) -> None:
     problem = load(name, *sets)
@@ -112,6 +115,7 @@ def test_nothing_is_better_than_what_is_proven(name: str, sets: list[str]) -> No
     assert (np.diff(ideal.time[reached]) <= ideal.time[reached][1:] * 1e-8).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "sets"), SPACES, ids=str)
 def test_branch_and_bound_ends_at_the_ideal(name: str, sets: list[str]) -> None:
     problem = load(name, *sets)
@@ -135,6 +139,7 @@ def turing() -> tuple[Problem, Front, Certificate]:
     return problem, exact, certify(problem, exact)
 
 
+@pytest.mark.slow
 @given(seed=SEEDS)
 @costly(5)
 def test_factors_and_hypervolume_of_a_spoilt_front(turing: tuple[Problem, Front, Certificate], seed: int) -> None:
@@ -158,6 +163,7 @@ def test_certificate_needs_time_against_cost() -> None:
         certify(problem, Front(empty, ("time_ms",)))
 
 
+@pytest.mark.slow
 def test_a_front_that_lacks_its_cheap_end_misses_it(
     turing: tuple[Problem, Front, Certificate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +206,7 @@ def test_a_large_space_is_searched_and_its_proof_gets_tighter(monkeypatch: pytes
     assert proof.largest_factor < 3
 
 
+@pytest.mark.slow
 def test_a_limit_of_time_ends_what_a_front_can_miss() -> None:
     problem = load("gpt3-4k", OPTIMAL, "constraints=['time <= 300 ms']")
     front = search(problem, engine="exhaustive", population=400)

@@ -17,6 +17,7 @@ CONSTRAINTS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraints", CONSTRAINTS)
 def test_no_order_that_is_drawn_is_nearer(constraints: tuple[str, ...]) -> None:
     problem = order_problem(constraints=list(constraints))

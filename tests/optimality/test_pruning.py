@@ -39,6 +39,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, *assignments: str) -> Problem:
     return problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [
     pytest.param(case, marks=[pytest.mark.slow] if case == "libra, expensive" else []) for case in CASES
 ])  # fmt: skip
@@ -54,11 +55,13 @@ def test_no_structure_is_pruned_that_is_best_at_some_cost(case: str, monkeypatch
     assert np.isfinite(exact.time).any()
 
 
+@pytest.mark.slow
 def test_most_structures_are_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = counted(monkeypatch, *CASES["all parts"]).relaxed()
     assert len(prune(problem)) < 0.1 * len(problem.structures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["libra", "parts", "parts that are sold"])
 def test_every_structure_is_in_the_order_of_its_index(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     structures = counted(monkeypatch, *CASES[case]).structures
@@ -68,6 +71,7 @@ def test_every_structure_is_in_the_order_of_its_index(case: str, monkeypatch: py
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_exhaustive_without_a_table_finds_the_least_time_at_each_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     table = load(*LIBRA)
     front = search(counted(monkeypatch, *LIBRA), engine="exhaustive", population=40, evaluations=100_000).frame
@@ -77,6 +81,7 @@ def test_exhaustive_without_a_table_finds_the_least_time_at_each_cost(monkeypatc
     np.testing.assert_allclose(order["time_ms"].to_numpy() * 1e-3, ideal.time, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_exhaustive_of_parts_has_the_same_ends_without_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     for case in ("parts", "all parts"):
         monkeypatch.setattr(load_module, "MAX_STRUCTURES", 500_000)
@@ -86,6 +91,7 @@ def test_exhaustive_of_parts_has_the_same_ends_without_a_table(monkeypatch: pyte
             np.testing.assert_allclose(two[name].min(), one[name].min(), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_constraints_that_nothing_meets_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = counted(monkeypatch, *LIBRA, "constraints=['cost <= 1 USD']")
     with pytest.raises(InputError, match="meets its constraints"):

@@ -69,6 +69,7 @@ def test_a_network_that_comes_in_two_parts_is_counted_once() -> None:
     )
 
 
+@pytest.mark.slow
 def test_commands_say_of_what_they_prove_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,6 +95,7 @@ def test_commands_say_of_what_they_prove_something(
     assert json.loads(said("search", "wafer-20", "--no-plot", "--json"))["claim"].startswith("The front is exact of 33")
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_by_its_gap_says_of_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gap = ["--gap", "0.05", "--gap-every", "5000", "--no-plot", "--out", str(tmp_path)]
     assert run(["search", "gpt3-4k", *gap]) == 0

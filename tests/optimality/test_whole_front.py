@@ -72,6 +72,7 @@ def agree(problem: Problem) -> None:
     assert len(front) == best.shape[1]
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(sorted(TIMES)),
     st.lists(st.sampled_from(OBJECTIVES), min_size=1, max_size=4, unique=True),
@@ -82,6 +83,7 @@ def test_the_front_is_that_of_every_design(time: str, objectives: list[str], con
     agree(problem_of(time, tuple(objectives), constraint))
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(["libra", "astra", "themis"]),
     st.lists(st.sampled_from((*OBJECTIVES, *TRAINED)), min_size=1, max_size=3, unique=True),
@@ -92,12 +94,14 @@ def test_the_front_is_that_of_every_network_with_every_plan(time: str, objective
     agree(problem_of(time, tuple(objectives), constraint, BOXES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["libra", "astra"])
 @pytest.mark.parametrize("fabric", [FABRIC, BOXES], ids=["layers", "plans"])
 def test_the_front_over_scenarios_is_that_of_every_design(time: str, fabric: str) -> None:
     agree(problem_of(time, ("time.p95", "cost.p95"), fabric=fabric))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["libra", "astra", "astra, open", "themis"])
 @pytest.mark.parametrize("fabric", [FABRIC, BOXES], ids=["layers", "plans"])
 def test_a_proof_agrees(time: str, fabric: str) -> None:
@@ -115,6 +119,7 @@ def test_a_proof_agrees(time: str, fabric: str) -> None:
     assert worse.missed_hypervolume > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wafer-20", "gpt3-175b-1536"])
 def test_the_front_of_a_shipped_problem_is_that_of_every_network(name: str) -> None:
     problem = load_problem(design_file(name))

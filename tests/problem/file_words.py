@@ -29,9 +29,12 @@ def tensor_group(workload: Mapping[str, Any], plan: str) -> tuple[int, bool]:
     """Return the NPUs of a tensor parallel group, and whether loads and stores must reach all of them.
 
     They must unless the file lets the group leave its domain, and even then under a plan that overlaps its traffic.
-    The degree is the plan's, or where the design names no plan the file's. Tables of layers and served models have no
-    such rule.
+    The degree is the plan's, or where the design names no plan the file's. Tables of layers have the rule if the file
+    asks for it, and served models have none.
     """
+    if workload.get("tp_domain") == "scale-up":
+        assert next(iter(dict(workload["parallelism"]))) == "tp", "other orders do not have the group innermost"
+        return dict(workload["parallelism"])["tp"], True
     training = workload.get("training", {})
     if "sequence" not in training:
         return 1, False

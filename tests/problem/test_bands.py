@@ -113,6 +113,7 @@ def seconds(npu: Any) -> float:
     return float(load_problem(design_data(npu)).evaluate(DESIGN).objectives[0, 0])  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_the_band_of_a_design_is_between_its_times_with_the_constants_of_both_ends() -> None:
     problem = load_problem(design_data("mi350x"))
     assert isinstance(problem, Problem)
@@ -138,6 +139,7 @@ def test_the_band_of_a_design_is_between_its_times_with_the_constants_of_both_en
     assert set(found) == {"time_ms"}
 
 
+@pytest.mark.slow
 def test_both_reasons_are_parts_of_a_band() -> None:
     problem = load_problem(design_data("h20-96gb"))
     assert isinstance(problem, Problem)
@@ -150,6 +152,7 @@ def test_both_reasons_are_parts_of_a_band() -> None:
     assert log(found["time_ms"].high_factor) == pytest.approx(together, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_designs_of_measured_chips_have_the_band_of_their_class() -> None:
     problem = load_problem(design_data("h100-80gb"))
     assert isinstance(problem, Problem)
@@ -165,6 +168,7 @@ def mixed_problem() -> Problem:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_rows_of_a_front_have_bands_where_kernels_were_not_measured() -> None:
     problem = mixed_problem()
     frame = search(problem).frame
@@ -188,6 +192,7 @@ def test_rows_of_a_front_have_bands_where_kernels_were_not_measured() -> None:
     assert bands_of(again, again.read(designs)) == found
 
 
+@pytest.mark.slow
 def test_the_band_of_two_kinds_of_constants_is_one_reason_in_texts() -> None:
     # Some constants of TPU7x are defaults, and one measurement gave others.
     problem = load_problem("qwen3-235b-256")

@@ -17,9 +17,10 @@ from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import program_for, variants
-from evo_libra.problem.best_plans import _Best, _product_bound, prune_plans
+from evo_libra.problem.best_plans import prune_plans
 from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.optimize import every_network
+from evo_libra.problem.plan_goals import GOALS, SmallestValue
 from evo_libra.problem.plans import all_plans
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
@@ -62,6 +63,7 @@ def pairs(designs: Topologies) -> set[tuple[int, ...]]:
     return {tuple(column) for column in rows.T.tolist()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("goal", "constraint"), [
     ("time", "sum(bw) == 100 GB/s"), ("time", "cost <= 3 kUSD"), ("time-cost", "sum(bw) == 100 GB/s"),
 ])  # fmt: skip
@@ -86,7 +88,7 @@ def test_networks_that_hold_no_plan_are_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_batches_come_in_the_order_of_bounds_and_grow() -> None:
-    best = _Best(None, None, None, None, None)  # type: ignore[arg-type] - batches know the value alone
+    best = SmallestValue(None, None, None)  # type: ignore[arg-type] - batches know the value alone
     bound = np.arange(30.0)[::-1]
     batches = [batch.tolist() for batch in best.batches(bound, 2)]
     assert [len(batch) for batch in batches] == [2, 8, 20]
@@ -94,7 +96,7 @@ def test_batches_come_in_the_order_of_bounds_and_grow() -> None:
 
 
 def test_batches_end_where_bounds_are_above_the_value() -> None:
-    best = _Best(None, None, None, None, None, value=3.0)  # type: ignore[arg-type] - the same
+    best = SmallestValue(None, None, None, value=3.0)  # type: ignore[arg-type] - the same
     bound = np.array([4.0, 3.0, 1.0, 3.0 * (1 + 5e-10), 2.0, 3.1])
     assert [batch.tolist() for batch in best.batches(bound, 2)] == [[2, 4], [1, 3]]
     some = best.batches(np.array([1.0, 2.0, 2.5]), 1)
@@ -111,5 +113,5 @@ def test_no_bandwidths_have_a_smaller_product_of_time_and_cost(low: float, bound
         low=np.full((1, 1), low), high=np.full((1, 1), np.inf), rows=np.zeros((0, 1, 1)), limit=np.zeros((0, 1)),
         equality=np.zeros(0, dtype=np.bool_),
     )  # fmt: skip
-    found = _product_bound(program, np.array([[2.0]]))
+    found = GOALS["time-cost"].bound(program, np.array([[2.0]]))
     assert found.tolist() == pytest.approx([6.0 * low + 16.0 if low < 1 else bound], rel=1e-6)

@@ -73,7 +73,8 @@ def test_a_chain_is_several() -> None:
 
 @pytest.mark.parametrize(("text", "words"), [
     ("bw[3] <= 1 GB/s", "dimensions count from 0 to 2"),
-    ("bw[0] <= 5", "5 has no unit"),
+    ("bw[0] <= 5", "5 has no unit; allowed: TB/s, GB/s, MB/s"),
+    ("tokens-per-s >= 10000", "10000 has no unit; allowed: token/s, ktoken/s, Mtoken/s"),
     ("bw[0] < 5 GB/s", "'<' is no relation; '<=' is"),
     ("cost <= 5 GB/s", "compares cost with a number of bandwidth; allowed: USD, kUSD, MUSD"),
     ("cost + time <= 5 s", "it compares time and cost"),

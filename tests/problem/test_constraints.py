@@ -21,7 +21,7 @@ from evo_libra.errors import ConflictError, InputError, InvalidFrontError
 from evo_libra.explain.rescore import rescore
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import front_of
-from evo_libra.problem import needs
+from evo_libra.problem import constraints, needs
 from evo_libra.problem.allocation import equal_split
 from evo_libra.problem.constraint_parser import UNITS, parse_constraint, units_of
 from evo_libra.problem.designs import violations
@@ -39,7 +39,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 SIZES = {kind: (unit, size) for unit, (kind, size) in reversed(UNITS.items())}
 """The first unit of each kind, and its size in SI."""
 
-ANY = ("fabric.domains=any", "fabric.max_dimensions=3")
+ANY = ("fabric.domains=any", "fabric.max_dimensions=3", "workloads[0].tp_domain=any")
 PROBLEMS = {
     "ports": ("dense-1k", ("npus=128", "time=libra", OWNED, FAULTS, *ANY)),
     "parts, optimal": ("dense-1k", ("npus=128", "time=libra", OWNED, FAULTS, *ANY, "bandwidth=optimal")),
@@ -90,6 +90,7 @@ def limits(draw: st.DrawFn) -> tuple[str, list[Limit]]:
     return kind, draw(st.lists(one, min_size=1, max_size=2))
 
 
+@pytest.mark.slow
 @given(limits(), SEEDS)
 @example(("trained, optimal", [("power", ">=", 0.71875)]), 0)  # a solver that gives up returns 1e300
 @costly(EXAMPLES)
@@ -116,6 +117,7 @@ def test_every_design_of_a_front_meets_the_limits_of_any_objectives(case: tuple[
     assert not any(violations(problem, problem.read(row)) for row in rows[:5])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name", "relation"),
     [("parts, optimal", "power", "<="), ("parts, optimal", "tco", "<="), ("parts, optimal", "bisection", ">="),
@@ -177,6 +179,7 @@ def test_cost_of_whole_parts_is_what_a_limit_limits() -> None:
     assert 0.3 < over.mean() < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(PROBLEMS))
 def test_the_evaluation_sees_whatever_the_sentences_say(kind: str) -> None:
     problem, random = plain(kind), np.random.default_rng(5)
@@ -194,6 +197,7 @@ def test_the_evaluation_sees_whatever_the_sentences_say(kind: str) -> None:
 PARTS = design_file("dlrm-1k-parts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("json", [[], ["--json"]])
 @pytest.mark.parametrize(
     ("name", "constraint"),
@@ -210,6 +214,7 @@ def test_a_problem_without_a_feasible_design_ends_with_one_sentence(
     assert "no design meets the constraints" in sentence or f"can meet '{constraint}'" in sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "constraint"), [("moe-4k", "sum(bw) <= 300 GB/s"), (PARTS, "sum(bw) <= 60 GB/s")])
 def test_solved_bandwidths_that_no_limit_allows_are_on_no_front(name: str, constraint: str) -> None:
     problem = load_problem(name, ["bandwidth=optimal", f'constraints=["{constraint}"]'])
@@ -283,6 +288,7 @@ def test_what_a_constraint_can_be() -> None:
     assert set(get_args(ObjectiveName)) == set(MEASURES)
 
 
+@pytest.mark.slow
 def test_optimize_knows_limits_that_are_linear_in_the_bandwidths() -> None:
     free = optimize("gpt3-4k", total=500e9, shape="RI(4)_FC(8)_RI(4)_SW(32)")
     wide = optimize("gpt3-4k", total=500e9, shape="RI(4)_FC(8)_RI(4)_SW(32)", constraints=["bisection >= 100 TB/s"])
@@ -328,6 +334,7 @@ def test_the_equal_split_is_the_best_that_can_be_built(constraint: str) -> None:
     assert found.speedup >= 1 - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraints", [(), ("cost <= 300 kUSD",), ("power <= 5 kW",), ("bisection >= 5 TB/s",)])
 def test_the_equal_split_of_parts_is_of_whole_ports(constraints: tuple[str, ...]) -> None:
     problem = load("ports", *constraints)
@@ -378,3 +385,22 @@ def test_a_front_of_solved_bandwidths_is_feasible_under_another_time(bandwidth: 
     assert found["feasible"].all()
     # The wide box is used, or nothing was tried.
     assert front.frame["bandwidth[0]_GBps"].max() > (1000 if "3000" in bandwidth else 500)
+
+
+def test_several_constraints_are_met_in_few_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact projections creep into the corner of both: of these designs 174 of 1,000 took more than 16 sweeps."""
+    problem = problem_of_constraints("bw[0] >= 2*bw[1]", "bw[1] >= 2*bw[2]")
+    low, high = np.full((3, 1000), 1e9), np.full((3, 1000), 7e11)
+    bandwidth = 10.0 ** np.random.default_rng(0).uniform(9.0, 11.84, size=(3, 1000))
+    rows = [(one, np.repeat(np.array(one.dimension)[:3, None], 1000, axis=1)) for one in problem]
+    monkeypatch.setattr(constraints, "_SWEEPS", 16)
+    found = constraints.project(bandwidth, low, high, rows)
+    assert (found[0] >= 2 * found[1] * (1 - 1e-9)).all()
+    assert (found[1] >= 2 * found[2] * (1 - 1e-9)).all()
+    assert ((found >= low) & (found <= high)).all()
+
+
+def problem_of_constraints(*texts: str) -> tuple[constraints.Constraint, ...]:
+    problem = load_problem("gpt3-4k", [f"constraints={list(texts)}"])
+    assert isinstance(problem, Problem)
+    return problem.constraints

@@ -34,6 +34,7 @@ def problem(request: pytest.FixtureRequest) -> Problem:
     return load_problem("gpt3-4k", PROBLEMS[request.param])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=15)
 def test_genes_decode_to_the_designs_they_are_of(problem: Problem, seed: int) -> None:

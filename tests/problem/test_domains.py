@@ -69,6 +69,7 @@ def is_sold(network: tuple[tuple[str, str, int], ...]) -> bool:
     return True
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([72, 144, 256, 512, 576, 1024, 1536]),
     st.lists(st.sampled_from([*SOLD, *FAR]), min_size=1, max_size=3, unique=True),
@@ -134,6 +135,7 @@ def test_mistakes_say_what_is_allowed(fabric: dict[str, Any], message: str) -> N
     assert any(message in str(mistake) for mistake in error.value.mistakes), error.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*PLANNED, "gpt3-175b-1536"])
 def test_designs_of_the_problems_that_come_with_the_package_are_sold(name: str) -> None:
     problem = load_problem(design_file(name))
@@ -141,3 +143,35 @@ def test_designs_of_the_problems_that_come_with_the_package_are_sold(name: str) 
     assert all(is_sold(network) for network in networks(problem))
     designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 100))
     assert (problem.unbuildable(designs) == 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dense-1k", "moe-4k"])
+def test_tables_of_layers_stay_inside_where_the_file_asks(name: str) -> None:
+    far = {"dense-1k": "RI(1024)@optics-400g:100", "moe-4k": "SW(64)@copper-400g:100_SW(64)@optics-400g:100"}[name]
+    inside, anywhere = (load_problem(name, [f"workloads[0].tp_domain={one}"]) for one in ("scale-up", "any"))
+    shipped = load_problem(name)
+    assert isinstance(shipped, Problem)
+    assert isinstance(inside, Problem)
+    assert isinstance(anywhere, Problem)
+    assert [len(one.structures) for one in (shipped, inside)] == [len(inside.structures)] * 2
+    assert len(inside.structures) < len(anywhere.structures)
+    with pytest.raises(InputError, match="no scale-up domain of the design"):
+        inside.evaluate([far])
+    assert not anywhere.evaluate([far]).violation.any()
+    first = {structure[0] for structure in networks(inside)}
+    assert all(technology == "nvlink4" and npus % 8 == 0 for technology, _, npus in first), first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("resnet50-4k", "workloads[0].tp_domain=scale-up", "this workload has no tensor parallel group"),
+        ("deepseek-v3-2k", "workloads[0].tp_domain=any", "that of a training step is `training.tp_domain`"),
+    ],
+)
+def test_the_domain_of_tensor_groups_belongs_to_tables_with_such_groups(name: str, change: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        load_problem(name, [change])
+    assert "workloads[0].tp_domain" in str(error.value)

@@ -59,6 +59,7 @@ def gb_of(problem: Problem, place: int, plans: Any) -> FloatArray:
     return np.asarray(sizes[table.plans.expansion[plans]])
 
 
+@pytest.mark.slow
 def test_an_expansion_never_hurts_an_exact_front() -> None:
     less, more = (exact(problem_of(one)) for one in ({**EXPANSION, "capacity_GB": 0}, EXPANSION))
     none = exact(problem_of(None))
@@ -68,6 +69,7 @@ def test_an_expansion_never_hurts_an_exact_front() -> None:
     assert any("exp" in str(row["plan"]) for row in more.rows())
 
 
+@pytest.mark.slow
 def test_exact_fronts_are_proven_and_no_design_beats_them() -> None:
     problem = problem_of(EXPANSION)
     front = exact(problem)
@@ -78,12 +80,14 @@ def test_exact_fronts_are_proven_and_no_design_beats_them() -> None:
         assert (values_of(front) * scale <= values * (1 + 1e-9)).all(axis=1).any()
 
 
+@pytest.mark.slow
 def test_a_faster_expansion_never_slows_an_exact_front() -> None:
     slow, fast = (exact(problem_of({**EXPANSION, "bandwidth_GBps": rate})) for rate in (50, 1000))
     for row in values_of(slow):
         assert (values_of(fast) <= row * (1 + 1e-9)).all(axis=1).any()
 
 
+@pytest.mark.slow
 def test_npus_that_share_an_expansion_have_their_part_of_its_bandwidth() -> None:
     one, pool = (
         exact(problem_of({**EXPANSION, "bandwidth_GBps": rate, "shared_by": npus}))

@@ -79,6 +79,7 @@ def test_ratios_are_offered_beside_one_to_one(folder: Path) -> None:
     assert {("near", "SW2"), ("near", "RI")} <= found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "time", ["libra", pytest.param("{model: astra, chunks: 4, latency_ns: 100}", marks=pytest.mark.slow)]
 )
@@ -95,6 +96,7 @@ def test_exact_fronts_are_those_of_every_design(folder: Path, workload: str, tim
         assert any(f"SW{ratio}(" in design for design in found["design"] for ratio in (2, 4, 8))
 
 
+@pytest.mark.slow
 def test_bounds_hold_with_solved_bandwidths(folder: Path) -> None:
     problem = problem_of(folder, "libra", MOE, "bandwidth=optimal")
     front = search(problem, evaluations=3000, population=100, seed=0)
@@ -103,6 +105,7 @@ def test_bounds_hold_with_solved_bandwidths(folder: Path) -> None:
     assert proof.waiting == 0
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=10)
 def test_bound_is_at_most_the_optimum_and_that_at_most_any_design(folder: Path, seed: int) -> None:
@@ -114,6 +117,7 @@ def test_bound_is_at_most_the_optimum_and_that_at_most_any_design(folder: Path, 
     assert (solved.objective <= whole.time(designs) * (1 + 1e-9)).all()
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from(["astra", "themis"]))
 @settings(max_examples=15)
 def test_no_fat_tree_is_faster_than_libras_time(folder: Path, seed: int, model: str) -> None:
@@ -158,6 +162,7 @@ def test_routers_are_designs_as_any_other(folder: Path) -> None:
         export_design(problem, designs[0], folder / "files")
 
 
+@pytest.mark.slow
 def test_the_scheduler_of_themis_paper_knows_fat_trees(folder: Path) -> None:
     problem = problem_of(folder, "{model: themis, scheduler: themis-paper, chunks: 4, latency_ns: 100}")
     time = problem.evaluate(["RI(4)@near:100_SW(32)@far:50", "RI(4)@near:100_SW4(32)@far:50"]).objectives[0]
@@ -200,6 +205,7 @@ def test_blocks_that_are_asked_for_come_with_their_ratios(tmp_path: Path) -> Non
         load_problem(path, ["fabric.blocks=[ring]", "fabric.oversubscription=[2]"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["llama3-405b-16k", "roce-128"])
 def test_shipped_problems_search_the_trees_that_their_files_ask_for(name: str) -> None:
     problem = load_problem(design_file(name))

@@ -92,6 +92,7 @@ def _only(net: Net, kind: str) -> Net:
     return Net(net.dimensions, {other: (float(other == kind), 0.0) for other in KINDS}, RADIX, OCS, net.host)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_a_job_that_fails_piece_by_piece_is_useful_for_the_share_of_the_closed_form(
     design: str, tmp_path: Path

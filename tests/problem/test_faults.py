@@ -19,9 +19,11 @@ from evo_libra import certify, load_problem, search
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError
 from evo_libra.explain.as_json import as_json
+from evo_libra.explain.design_record import design_record
 from evo_libra.explain.explain import explain
 from evo_libra.explain.fault_report import fault_report
 from evo_libra.explain.prices import price_front
+from evo_libra.explain.reason_sheet import evaluated
 from evo_libra.explain.rescore import rescore
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
@@ -79,6 +81,7 @@ def goodput(problem: Problem, seed: int, count: int = 40) -> np.ndarray[Any, np.
     return 1.0 / problem.evaluate_genes(genes).objectives[[o.name for o in problem.objectives].index("goodput")]
 
 
+@pytest.mark.slow
 @costly(25)
 @given(rates=RATES, kind=st.sampled_from(FAILING), factor=st.floats(1.01, 100), seed=SEEDS)
 def test_goodput_falls_with_every_failure_rate(rates: dict[str, float], kind: str, factor: float, seed: int) -> None:
@@ -89,6 +92,7 @@ def test_goodput_falls_with_every_failure_rate(rates: dict[str, float], kind: st
         assert (high < low)[low > 1e-9].all()
 
 
+@pytest.mark.slow
 @costly(15)
 @given(rates=RATES, seed=SEEDS)
 def test_goodput_rises_with_spares_and_never_beats_the_ideal(rates: dict[str, float], seed: int) -> None:
@@ -101,6 +105,7 @@ def test_goodput_rises_with_spares_and_never_beats_the_ideal(rates: dict[str, fl
     assert (each[2] <= 1.0 / ideal * (1 + 1e-12)).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(rates=RATES, kind=st.sampled_from(FAILING), seed=SEEDS)
 def test_what_never_fails_may_take_any_time_to_repair(rates: dict[str, float], kind: str, seed: int) -> None:
@@ -153,6 +158,7 @@ def test_the_best_interval_is_that_of_dalys_model(written: float) -> None:
         assert kept(best_interval(np.array([written]))[0]) == pytest.approx(kept(exact), rel=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(interval=st.floats(1, 1e6), seed=SEEDS)
 def test_no_interval_is_better_than_the_best_one(interval: float, seed: int) -> None:
@@ -160,6 +166,7 @@ def test_no_interval_is_better_than_the_best_one(interval: float, seed: int) -> 
     assert (goodput(fixed, seed) <= goodput(best, seed) * (1 + 1e-12)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [
     (), ("fabric.blocks=[ring, switch, fat-tree, ocs-rail]",),
     ("fabric.technologies=[nvlink4, ici-v4, copper-400g, optics-400g]", "fabric.max_dimensions=2"),
@@ -271,6 +278,7 @@ def test_bandwidths_that_are_solved_for_have_parts_in_any_fraction() -> None:
 LIMIT = ("constraints=[useful-share >= 90 %]", "objectives=[time, cost]")
 
 
+@pytest.mark.slow
 def test_a_constraint_on_the_useful_share_needs_spares() -> None:
     problem = load(*LIMIT)
     front = search(problem, evaluations=2600)
@@ -285,6 +293,7 @@ def test_a_constraint_on_the_useful_share_needs_spares() -> None:
     assert violations(load("constraints=[goodput >= 1 iteration/h]"), load().read(f"{bare} spares=64")) == []
 
 
+@pytest.mark.slow
 def test_proofs_are_of_designs_with_spares() -> None:
     """Where every design of whole ports is looked at, none that keeps the limit beats what is proven."""
     problem = load(*LIMIT)
@@ -307,6 +316,7 @@ def test_proofs_are_of_designs_with_spares() -> None:
 SMALL = ("npus=64", "fabric.max_dimensions=2", "workloads[0].parallelism.tp=8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objectives", ["[time, cost]", "[goodput, cost]", "[time, cost, useful-share]"])
 def test_exhaustive_finds_the_front_of_every_design_with_every_number_of_spares(objectives: str) -> None:
     problem = load(*SMALL, f"objectives={objectives}", "constraints=[useful-share >= 60 %]")
@@ -448,3 +458,42 @@ def test_rates_of_parts_are_those_of_their_kind_unless_they_have_their_own() -> 
     usual = failures(load(SHARE), load(SHARE).read(design))["parts"]
     slow = {row["part"]: row["share_waited_for"] for row in usual}
     assert rows["switch-400g"]["share_waited_for"] == pytest.approx(slow["switch-400g"] / 12, rel=0.01)
+
+
+CUTS = ("SW(8)@nvlink4:450_CL(512)@optics-400g:50", "SW(8)@nvlink4:450_SW(8)@optics-400g:50_SW(64)@optics-400g:50")
+"""Servers of 8, whose network is cut once and twice."""
+
+
+def test_spares_are_servers_however_their_network_is_cut() -> None:
+    """0.28 servers of 512 are in repair in the mean: with 5 spare ones, enough are there for 99 % of the time."""
+    problem = load_problem("moe-4k", ["faults={checkpoint_s: 10, restart_s: 600}", "objectives=[goodput, cost]"])
+    assert isinstance(problem, Problem)
+    assert problem.sources.spares[0] == 40
+    whole, twice = (fault_report(problem, problem.read(design)) for design in CUTS)
+    assert whole is not None
+    assert twice is not None
+    assert (whole.spares.npus, whole.spares.unit_npus, whole.spares.units) == (40, 8, 5)
+    assert (twice.spares.npus, twice.spares.unit_npus, twice.spares.units) == (40, 8, 5)
+    assert problem.evaluate(list(CUTS)).violation.tolist() == [0.0, 0.0]
+    assert fault_report(problem, problem.read(f"{CUTS[0]} spares=0")) is not None
+
+
+def test_the_spares_that_useful_shares_need_are_the_fewest() -> None:
+    changes = ["faults={checkpoint_s: 10, restart_s: 600, spares: [0, 24, 32, 40, 48]}", "objectives=[goodput, cost]"]
+    problem = load_problem("moe-4k", changes)
+    assert isinstance(problem, Problem)
+    found = fault_report(problem, problem.read(CUTS[0]))
+    assert found is not None
+    needed = found.spares.needed["95"]
+    assert needed is not None
+    shares = [
+        float(np.ravel(problem.measure(problem.read(f"{CUTS[0]} spares={8 * units}"), timed=False).useful)[0])
+        for units in (needed - 1, needed, 100)
+    ]
+    assert shares[0] < 0.95 <= shares[1]
+    assert found.spares.needed["99"] is None
+    assert shares[2] == pytest.approx(found.spares.most_useful, rel=1e-6)
+    record = design_record(problem, CUTS[0])
+    text = " ".join(str(part) for one in evaluated(record) for part in one.parts)
+    assert f"spare units of 8 NPUs that keep time useful: {needed} for 95 %" in text
+    assert "no number of spares keeps 99 % of the time useful" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def moved(constraint: Constraint, by: float) -> Constraint:
     return replace(constraint, limit=constraint.limit * (1 + by))
 
 
+@pytest.mark.slow
 @given(
     text=st.sampled_from(TEXTS), limit=NUMBERS, low=st.lists(st.just(0.0) | SIZES, min_size=3, max_size=3),
     wide=st.lists(st.sampled_from([0.0, np.inf]) | SIZES, min_size=3, max_size=3),

@@ -57,6 +57,7 @@ def check(problem: Problem, loop: FusedEvaluation, genes: np.ndarray) -> None:
     assert outcome(problem, genes) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [(), FIVE], ids=["four", "five"])
 @pytest.mark.parametrize("name", SHIPPED)
 def test_results_are_equal_to_the_last_bit(name: str, settings: tuple[str, ...]) -> None:
@@ -66,6 +67,7 @@ def test_results_are_equal_to_the_last_bit(name: str, settings: tuple[str, ...])
         check(problem, loop, np.array(genes, order=order))
 
 
+@pytest.mark.slow
 def test_eight_dimensions_of_a_tile_of_one_design_are_added_as_numpy_does() -> None:
     problem, loop = problem_of("gpt3-4k", EIGHT)
     for seed in range(8):

@@ -177,6 +177,7 @@ def test_orders_of_measured_chips_have_no_sentence() -> None:
     assert sentences(order_problem()) == []
 
 
+@pytest.mark.slow
 def test_the_sentence_has_the_kernels_that_a_workload_runs_and_the_spread_of_measured_chips() -> None:
     """Attention reaches 41 % (L40S) to 85.3 % of the peak (H20 with long sequences)."""
     systems = ["hgx-h100", "hgx-b300", "mi325x-8"]
@@ -212,6 +213,7 @@ def test_a_design_has_it_too(npu: str, words: str) -> None:
     assert words in sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("design", "named"), [
     ("72 hgx-h100 / 1 x 400G / qm9700 tor 2:1", ()),
     ("72 mi325x-8 / connectx-7 1 x 400G / qm9700 tor 2:1", ("mi325x",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from designs import design_file
 
 from evo_libra.problem.file.training import trained_models
@@ -27,6 +28,7 @@ def read_and_imported(problem: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
+@pytest.mark.slow
 def test_models_as_a_whole_are_read_where_a_problem_has_training_steps() -> None:
     assert read_and_imported("gpt3-4k") == "0 False"
     assert read_and_imported(design_file("deepseek-v3-2k")).startswith("1 ")

@@ -23,16 +23,18 @@ def stands_for(of: StepClass, figure: str = TIME) -> tuple[str, tuple[str, ...]]
     return str(found.measured.of), found.differing
 
 
+@pytest.mark.slow
 def test_a_class_with_rows_stands_for_itself() -> None:
     assert stands_for(H100) == (str(H100), ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("npu", "precision", "model", "schedule", "nearest_one", "differing"), [
     ("h200-141gb", "fp8", "dense", "pipeline", "h100-80gb, fp8, dense, pipeline", ("npu",)),
     ("gb300", "fp8", "routed", "pipeline", "gb200, fp8, dense, pipeline", ("npu", "model")),
     ("h100-80gb", "fp8", "routed", "FSDP", "h100-80gb, fp8, dense, FSDP", ("model",)),
     ("tpu7x", "bf16", "routed", "FSDP", "tpu7x, bf16, routed, FSDP", ()),
-    ("h200-141gb", "fp8", "dense", "serving", "h100-80gb, fp8, dense, serving", ("npu",)),
+    ("h200-141gb", "fp8", "dense", "serving", "h200-141gb, fp8, routed, serving", ("model",)),
 ])  # fmt: skip
 def test_the_nearest_class(
     npu: str, precision: str, model: str, schedule: str, nearest_one: str, differing: tuple[str, ...]
@@ -40,10 +42,15 @@ def test_the_nearest_class(
     assert stands_for(StepClass(npu, precision, model, schedule)) == (nearest_one, differing)
 
 
-def test_memory_of_served_models_was_not_measured() -> None:
+def test_memory_of_served_models_takes_the_rows_of_training() -> None:
     served = StepClass("h100-80gb", "fp8", "dense", "serving")
-    assert nearest(served, MEMORY) is None
-    assert parts_of(served, MEMORY) is None
+    found = parts_of(served, MEMORY)
+    assert found is not None
+    parts, rows = found
+    assert rows.of == StepClass("h100-80gb", "fp8", "dense", "pipeline")
+    assert [part.of for part in parts] == [f"memory of {rows.of}", "serving in place of pipeline"]
+    each = [rows.low, 1.0 / offset(MEMORY, "schedule", served=False)]
+    assert joined_ends(parts)[0] == pytest.approx(exp(-hypot(*map(log, each))), rel=1e-12)
     assert stands_for(served, FIRST_TOKEN) == (str(served), ())
 
 

@@ -21,7 +21,7 @@ GEMMA = {
     "num_hidden_layers": 26, "num_key_value_heads": 1, "head_dim": 256, "max_position_embeddings": 32768,
     "vocab_size": 262144, "sliding_window": 512, "sliding_window_pattern": 6,
 }  # fmt: skip
-UNREAD = {**GEMMA, "own_figure": 3}
+UNREAD = {**GEMMA, "own_figure": "blue"}
 TRAINING = {"sequence": 4096, "global_batch": 128}
 SERVING = {"input": 2048, "output": 1024, "concurrency": 4}
 
@@ -74,6 +74,7 @@ def test_another_attention_is_refused_in_a_sentence(
     assert mistake.line > 1
 
 
+@pytest.mark.slow
 def test_commands_say_it_once_and_refuse_without_a_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,7 @@ def scaled(population: Population, factor: float) -> Population:
     return Population(population.npus, population.block, population.technology, population.bandwidth * factor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("npus", "tp"), [(4096, 16), (3000, 10), (16384, 16), (100_000, 16)])
 def test_every_genome_decodes_to_the_npus(npus: int, tp: int) -> None:
     several = ["fabric.one_dimension_per_technology=false", "fabric.max_dimensions=5"]
@@ -53,6 +54,7 @@ def test_every_genome_decodes_to_the_npus(npus: int, tp: int) -> None:
     assert (np.diff(population.technology, axis=0)[used[1:]] >= 0).all()
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @SETTINGS
 def test_genes_and_designs_have_the_same_worth(seed: int) -> None:
@@ -63,6 +65,7 @@ def test_genes_and_designs_have_the_same_worth(seed: int) -> None:
     np.testing.assert_array_equal(by_genes.objectives[:, 1500:1501], alone.objectives)
 
 
+@pytest.mark.slow
 @given(SEEDS, st.floats(1.0, 100.0))
 @SETTINGS
 def test_more_bandwidth_is_never_slower_and_scales_as_it_should(seed: int, factor: float) -> None:
@@ -115,6 +118,7 @@ def test_notation_round_trip(parts: list[tuple[int, int, str | None, float | Non
     assert parse_fabric(str(fabric)) == fabric
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40) | st.text(alphabet="RIFCSW()@:_0123456789.e-", max_size=40))
 @settings(max_examples=300)
 def test_any_text_is_a_design_or_an_input_error(text: str) -> None:
@@ -132,6 +136,7 @@ CONSTRAINED = [
 ]
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @costly(10)
 def test_the_constraints_that_libra_ships_are_met_by_repair(seed: int) -> None:
@@ -147,6 +152,7 @@ def test_the_constraints_that_libra_ships_are_met_by_repair(seed: int) -> None:
     assert (bandwidth[1, feasible] >= bandwidth[2, feasible] * (1 - 1e-8)).all()
 
 
+@pytest.mark.slow
 @given(SEEDS, st.floats(20.0, 2000.0))
 @SETTINGS
 def test_a_single_sum_is_always_met(seed: int, total: float) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from effort import costly
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ CONSTRAINTS = [
     ["bw[0] <= 1 GB/s", "bw[0] >= 2 GB/s"], ["cost <= 1 USD"], ["sum(bw) == 100 GB/s"], ["bw[0] - bw[0] <= 0"],
     ["1e400*bw[0] <= 1 GB/s"], ["bw[pod] <= 1e-9 GB/s"], ["time <= 0 s"], ["("], ["sum(bw) >= 1e300 TB/s"],
 ]  # fmt: skip
-MANY = costly(500, suppress_health_check=list(HealthCheck))
+MANY = costly(500, part=40, suppress_health_check=list(HealthCheck))
 
 
 def paths(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -62,6 +63,7 @@ def load(text: str) -> None:
     assert np.isfinite(worth.violation).all()
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from(DATA), st.integers(1, 3))
 @MANY
 def test_changed_values(data: st.DataObject, whole: str, times: int) -> None:
@@ -72,6 +74,7 @@ def test_changed_values(data: st.DataObject, whole: str, times: int) -> None:
     load(json.dumps(changed))
 
 
+@pytest.mark.slow
 @given(st.sampled_from(TEXTS), st.lists(st.tuples(st.integers(0, 5000), st.text(max_size=2)), min_size=1, max_size=4))
 @MANY
 def test_changed_text(text: str, edits: list[tuple[int, str]]) -> None:

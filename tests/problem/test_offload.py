@@ -64,6 +64,7 @@ def test_an_optimizer_on_the_npus_needs_no_host() -> None:
     assert {one.setups[0].offload for one in problem.time.tables} == {None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objectives", ["time, cost", "time, system-cost", "time, system-cost, memory"])
 def test_the_exact_front_is_that_of_every_design(objectives: str) -> None:
     problem = problem_of(f"objectives=[{objectives}]", "npus=128", "fabric.blocks=[switch, fat-tree]",
@@ -85,6 +86,7 @@ def test_the_exact_front_is_that_of_every_design(objectives: str) -> None:
     np.testing.assert_allclose(np.unique(exact.round(9), axis=1), best, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_figures_of_a_design_agree_whether_its_plan_was_open_or_not() -> None:
     problem = problem_of()
     for place, technology in product(("nvme", "network"), ("smart-100g", "ethernet-100g")):
@@ -104,6 +106,7 @@ def test_figures_of_a_design_agree_whether_its_plan_was_open_or_not() -> None:
         assert set(binding) == ({"forward", "backward"} if place == "network" else {"forward", "backward", "update"})
 
 
+@pytest.mark.slow
 def test_software_of_a_file_slows_what_gpus_exchange_and_hosts_update() -> None:
     plan = "SW(8)@ethernet-100g:12.5 | dp8 mb16 zero3 full opt-"
     source = "made up, 2026"

@@ -52,6 +52,7 @@ def designs(folder: Path, time: str) -> Problem:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["libra", "astra", "setting"])
 def test_times_are_those_of_the_block_of_designs(time: str, tmp_path: Path) -> None:
     ordered, designed = orders(time), designs(tmp_path, time)

@@ -25,6 +25,7 @@ def test_libras_own_case() -> None:
     assert best.gap < 1e-9
 
 
+@pytest.mark.slow
 def test_libras_perf_per_cost() -> None:
     best = optimize("gpt3-4k", shape=SHAPE, total=500e9, assignments=OPEN, objective="time-cost")
     assert best.time * best.cost == pytest.approx(3_959_907.3408, rel=2e-5)
@@ -33,6 +34,7 @@ def test_libras_perf_per_cost() -> None:
     assert best.exchange == pytest.approx(best.cost / best.time)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["time", "time-cost"])
 def test_shadow_prices_are_what_a_little_more_changes(objective: str) -> None:
     def solved(total: float) -> tuple[float, float]:
@@ -59,6 +61,7 @@ def test_price_of_a_second_under_a_cost_budget_and_of_a_cap() -> None:
     assert {found.limit for found in capped.binding} == {"bw[0] <= 150 GB/s", "bw[1] <= 150 GB/s"}
 
 
+@pytest.mark.slow
 def test_what_nothing_limits_is_unbounded() -> None:
     for options in ({}, {"constraints": ["bw[0] >= bw[1]"]}, {"constraints": ["bw[0] <= 100 GB/s"]}):
         best = optimize("gpt3-4k", shape=SHAPE, assignments=OPEN, **options)
@@ -125,6 +128,7 @@ def test_a_floor_of_the_problem_is_loosened_by_lowering_it() -> None:
     assert (best.time - lower.time) / 1e6 == pytest.approx(floor.price, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_cost_price_of_a_product_is_its_change_over_the_cost() -> None:
     def solved(cost: float) -> tuple[float, float, float]:
         best = optimize("gpt3-4k", shape=SHAPE, total=500e9, cost=cost, objective="time-cost")
@@ -135,6 +139,7 @@ def test_cost_price_of_a_product_is_its_change_over_the_cost() -> None:
     assert (less - more) / 100 / cost == pytest.approx(price, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_limits_of_time() -> None:
     with pytest.raises(ConflictError, match="the least time is") as error:
         optimize("gpt3-4k", shape=SHAPE, total=500e9, constraints=["time <= 100 ms"])

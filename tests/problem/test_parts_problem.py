@@ -59,6 +59,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Problem:
     return load(tmp_path_factory.mktemp("parts"), "objectives=[time, cost, power]")
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @SETTINGS
 def test_designs_are_of_whole_ports_and_cost_what_their_bills_say(small: Problem, seed: int) -> None:
@@ -80,6 +81,7 @@ def test_designs_are_of_whole_ports_and_cost_what_their_bills_say(small: Problem
     np.testing.assert_allclose(again.violation, worth.violation, atol=1e-9)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @SETTINGS
 def test_parts_in_any_fraction_and_solved_bandwidths_bound_every_design(small: Problem, seed: int) -> None:
@@ -135,6 +137,7 @@ def test_what_parts_cannot_be_is_told(tmp_path: Path) -> None:
         load_problem(str(tmp_path / "problem.yaml"), ["time={model: astra, algorithms: {fred-b: ring}}"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["libra", "{model: astra, chunks: 16}"])
 def test_fronts_of_parts_are_certified(tmp_path: Path, time: str) -> None:
     problem = load(tmp_path, f"time={time}", "npus=128")
@@ -174,6 +177,7 @@ def test_the_bill_is_explained(small: Problem) -> None:
     assert BLOCKS[int(designs.block[0, 0])].code == "FC"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["libra", "{model: astra, latency_ns: 100, chunks: 4}"])
 def test_times_of_collectives_are_those_of_the_shares_that_groups_get(tmp_path: Path, time: str) -> None:
     problem = load(tmp_path, f"time={time}")
@@ -188,6 +192,7 @@ def test_times_of_collectives_are_those_of_the_shares_that_groups_get(tmp_path: 
 OWNED = "tco={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20"]), SEEDS)
 @settings(max_examples=20)
 def test_bills_of_shipped_problems_sum_to_their_objectives_to_the_cent(name: str, seed: int) -> None:
@@ -211,6 +216,7 @@ def shipped(name: str) -> Problem:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["nsga2", "nsga3"])
 def test_fronts_of_many_objectives_are_the_archives(tmp_path: Path, engine: str) -> None:
     names = "[tco, bisection, energy, time-cost]"

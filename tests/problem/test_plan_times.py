@@ -56,6 +56,7 @@ def some_designs(problem: Problem, seed: int, count: int) -> Population:
     return designs.select(np.flatnonzero(problem.time.fits(designs.npus, designs.plan)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "time"), CASES)
 @given(seed=SEEDS)
 @costly(5)
@@ -68,6 +69,7 @@ def test_each_design_has_the_time_of_its_plan_alone(name: str, time: str, seed: 
         np.testing.assert_allclose(found[:, n], np.ravel(alone), rtol=EXACT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "time"), CASES)
 @given(seed=SEEDS)
 @costly(5)
@@ -80,6 +82,7 @@ def test_a_design_has_the_same_time_whatever_is_beside_it(name: str, time: str, 
         np.testing.assert_array_equal(problem.time(designs.select(mine)), found[mine])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["astra", "themis"])
 def test_designs_of_many_plans_are_timed_at_once(time: str, monkeypatch: pytest.MonkeyPatch) -> None:
     timed: list[Collective] = []
@@ -97,6 +100,7 @@ def test_designs_of_many_plans_are_timed_at_once(time: str, monkeypatch: pytest.
     assert sorted(what.value for what in timed) == ["all-gather", "all-to-all", "reduce-scatter"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["llama3-405b-16k", "deepseek-v3-2k"])
 def test_operations_of_a_table_are_those_of_each_of_its_plans(name: str) -> None:
     random = np.random.default_rng(0)

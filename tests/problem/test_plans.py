@@ -141,8 +141,9 @@ def uneven_data(random: np.random.Generator, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @given(SEEDS)
-@costly(20)
+@costly(20, part=20)
 def test_plans_that_differ_in_order_alone_lie_in_another_order(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
@@ -169,6 +170,7 @@ def test_plans_that_differ_in_order_alone_lie_in_another_order(
         np.testing.assert_array_equal(found, fitting[alike])
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from(["libra", "astra"]))
 @costly(20)
 def test_a_plan_of_any_order_is_the_one_that_lies_alike_and_takes_its_time(
@@ -198,6 +200,7 @@ def test_a_plan_of_any_order_is_the_one_that_lies_alike_and_takes_its_time(
         np.testing.assert_allclose(seconds, expected, rtol=EXACT)
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from(["libra", "astra", "themis"]))
 @costly(25)
 def test_a_plan_has_the_figures_of_a_problem_that_pins_it(
@@ -224,6 +227,7 @@ def test_a_plan_has_the_figures_of_a_problem_that_pins_it(
         assert set(other["plan"].split()) <= set(mine["plan"].split())
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @costly(10)
 def test_open_plans_are_never_worse_than_one_of_them(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
@@ -323,6 +327,7 @@ def test_a_design_without_its_plan_is_refused(design: str, part: str, tmp_path: 
     assert part in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["libra", "astra"])
 def test_alternatives_are_what_evaluation_says_of_them(model: str, tmp_path: Path) -> None:
     parallelism, training = {"tp": [1, 2, 4], "pp": "any", "vp": "any"}, {"zero": [1, 3], "recompute": ["none", "full"]}
@@ -362,6 +367,7 @@ def test_a_network_has_only_the_ports_of_its_accelerator(tmp_path: Path) -> None
     ).max() <= 225e9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row",
     [

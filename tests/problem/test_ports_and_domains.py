@@ -78,6 +78,7 @@ TECHNOLOGIES = st.lists(st.sampled_from(FAR[1:]), min_size=1, max_size=2, unique
 NPUS = st.sampled_from([64, 256, 576, 1024])
 
 
+@pytest.mark.slow
 @given(NPUS, ACCELERATORS, TECHNOLOGIES, st.integers(0, 2**32 - 1))
 @costly(12)
 def test_what_search_finds_keeps_ports_and_domains(
@@ -100,6 +101,7 @@ BLOCK = {"ring": "RI", "fully-connected": "FC", "switch": "SW", "fat-tree": "CL"
          "torus-2d": "TO", "torus-3d": "TC", "mesh-2d": "ME", "ocs-rail": "OC"}  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from(["h100-80gb", "tpu-v4", "mi300x", "gb200"]))
 @settings(max_examples=40, deadline=None)
 def test_what_evaluate_accepts_keeps_ports_and_domains(data: st.DataObject, npu: str) -> None:
@@ -152,6 +154,7 @@ def test_no_problem_of_parts_is_left_out() -> None:
     assert sorted(shipped()) == sorted(SHIPPED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in ("mixed-models-4k", "deepseek-v3-2k") else name
              for name in SHIPPED],

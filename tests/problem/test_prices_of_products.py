@@ -21,6 +21,7 @@ def usd(some: OrderBook, section: Section) -> Range:
     return some.bills[0].usd_of(section)
 
 
+@pytest.mark.slow
 def test_a_price_of_ones_own_takes_the_place_of_the_catalogues() -> None:
     """72 servers at 300,000 USD are 21.6 million USD; 72 at 313,500 are 22.572."""
     assert usd(book(), "systems").value == 22_572_000
@@ -31,6 +32,7 @@ def test_a_price_of_ones_own_takes_the_place_of_the_catalogues() -> None:
     assert usd(own, "network") == usd(book(), "network")
 
 
+@pytest.mark.slow
 def test_a_range_is_a_price_too() -> None:
     own = book(prices={"hgx-h100": {"low": 250_000, "value": 300_000, "high": 320_000}})
     assert usd(own, "systems") == Range(18_000_000, 21_600_000, 23_040_000)
@@ -43,6 +45,7 @@ def test_a_switch_has_one_too() -> None:
     assert cheaper == pytest.approx(10_000 * switches)
 
 
+@pytest.mark.slow
 def test_a_price_that_is_not_published_is_given_in_the_file() -> None:
     asked = r"mi325x-8 has no price_usd, .*; `prices: \{mi325x-8: \.\.\.\}` gives USD of a piece"
     with pytest.raises(InputError, match=asked):
@@ -57,6 +60,7 @@ def test_names_that_are_no_products_are_refused() -> None:
         book(prices={"tpu7x-slice": 1})
 
 
+@pytest.mark.slow
 def test_prices_make_a_problem_another_one() -> None:
     plain, own = order_problem(), order_problem(prices={"hgx-h100": 300_000})
     assert plain.spec != own.spec

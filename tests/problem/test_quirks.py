@@ -115,6 +115,7 @@ def tiny_trace(folder: Path, operations: int, rates: str) -> Problem:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operations", "expected"), [(999, ["instant-computation"]), (1000, [])])
 def test_a_computation_of_less_than_a_nanosecond_is_named(tmp_path: Path, operations: int, expected: list[str]) -> None:
     """1 TFLOP/s runs a thousand operations in 1 ns; the memory would take less."""
@@ -126,6 +127,7 @@ def test_a_computation_of_less_than_a_nanosecond_is_named(tmp_path: Path, operat
         assert warned.json()["nodes"] == ["node 3 'scalar' of NPU 0 in step"]
 
 
+@pytest.mark.slow
 def test_a_recorded_time_is_under_no_roofline(tmp_path: Path) -> None:
     assert names(tiny_trace(tmp_path, 1, ""), "SW(4)@pod:20") == []
 
@@ -145,6 +147,7 @@ def test_libras_time_is_not_asked_of_astra_sim() -> None:
     assert warnings_of(problem, ["SW(4096)@pod:20"]) == []
 
 
+@pytest.mark.slow
 def test_commands_tell_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     time = keys(model="themis", policy="alternate")
     expected = [quirks.SCHEDULER_KEYS, quirks.STALE_LOADS, quirks.QUEUE_ORDER_DEADLOCK]

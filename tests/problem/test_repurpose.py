@@ -27,6 +27,7 @@ def test_the_packaged_weights_read_digits() -> None:
     assert problem.network.error_rate() == pytest.approx(0.042, abs=0.002)
 
 
+@pytest.mark.slow
 def test_objectives_are_those_of_the_partition_that_a_design_stands_for() -> None:
     problem = loaded(*SMALL)
     genes = problem.genome.sample(np.random.default_rng(0), 40)

@@ -15,7 +15,7 @@ from evo_libra.problem.designs import warnings_of
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 
-SAID = "soon-8 is a roadmap product: it is announced and cannot be ordered yet, so that figures and price may change"
+SAID = "soon-8 is a roadmap product: it is announced and cannot be ordered yet, so figures and price may change"
 
 
 @pytest.fixture
@@ -38,6 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_order_says_what_of_it_is_announced(folder: Path) -> None:
     problem = load_problem(str(folder / "buy.yaml"))
     assert isinstance(problem, Problem)
@@ -51,6 +52,7 @@ def test_an_order_says_what_of_it_is_announced(folder: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_each_command_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["search", "buy.yaml", "--no-plot"]) == 0
     assert SAID in " ".join(capsys.readouterr().out.split())

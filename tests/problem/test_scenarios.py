@@ -114,6 +114,7 @@ def expected(values: FloatArray) -> dict[str, FloatArray]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_figure_is_that_of_problems_with_the_prices_and_weights_of_each_scenario(
     kind: str, tmp_path: Path
@@ -145,6 +146,7 @@ def robust_problem(kind: str, folder: Path) -> Problem:
     return write(folder / kind, kind, over(EVERY), uncertainty={"scenarios": 20, "seed": 1})
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(KINDS)), st.integers(0, 2**32 - 1))
 @settings(max_examples=15)
 def test_a_design_has_the_same_figures_among_any_others(
@@ -197,6 +199,7 @@ def test_costs_are_those_of_the_scenarios_that_score_a_front_afterwards(tmp_path
     np.testing.assert_allclose(found.frame["worst_cost_usd"], scored["worst_usd"], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_robust_front_is_the_best_at_what_it_minimises(tmp_path: Path) -> None:
     known = {"npus": 512, "fabric": {"catalog": "parts-2024", "max_dimensions": 3}}
     stated = write(tmp_path / "a", "layers", ["time", "cost"], **known)
@@ -210,6 +213,7 @@ def test_a_robust_front_is_the_best_at_what_it_minimises(tmp_path: Path) -> None
     assert set(first.frame["design"]) != set(second.frame["design"])
 
 
+@pytest.mark.slow
 def test_limits_over_scenarios_hold_on_the_front_and_are_named(tmp_path: Path) -> None:
     free = write(tmp_path / "a", "steps", ["time", "cost", "cost.p95", "tokens-per-s.worst"])
     sampled = free.decode(free.genome.sample(np.random.default_rng(0), 300))
@@ -228,6 +232,7 @@ def test_limits_over_scenarios_hold_on_the_front_and_are_named(tmp_path: Path) -
     np.testing.assert_allclose(rate, 1e6 / worst, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_solved_bandwidths_can_be_limited_over_scenarios(tmp_path: Path) -> None:
     problem = write(tmp_path, "layers", ["time", "cost"], bandwidth="optimal", constraints=["cost.worst <= 900 kUSD"])
     figures = problem.measure(problem.decode(problem.genome.sample(np.random.default_rng(0), 100)))

@@ -24,6 +24,7 @@ NARROW_ALONE = {
 """An accelerator of which no source gives a peak in 16 bits."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pools", POOLS)
 def test_objectives_are_those_of_the_report_of_a_design(pools: dict[str, Any], tmp_path: Path) -> None:
     problem = problem_of(tmp_path, data_of(pools))
@@ -122,7 +123,7 @@ def test_an_accelerator_has_the_precisions_that_it_has_kernels_for(tmp_path: Pat
     assert mine == [{"bf16"}, {"bf16", "fp8"}]
 
 
-def test_the_times_under_astra_are_longer_by_latencies(tmp_path: Path) -> None:
+def test_the_times_under_astra_have_the_same_software(tmp_path: Path) -> None:
     data = data_of(objectives=["time", "tpot", "ttft"])
     libra = problem_of(tmp_path, data)
     astra = problem_of(tmp_path, {**data, "time": {"model": "astra", "chunks": 1}})
@@ -132,8 +133,10 @@ def test_the_times_under_astra_are_longer_by_latencies(tmp_path: Path) -> None:
         if plan.startswith("dp"):
             np.testing.assert_allclose(one, other, rtol=EXACT)
         else:
-            assert (other > one).all()
-            assert (other < 1.2 * one).all()
+            # Measured times of small messages contain their latencies; only those of prompts are simulated.
+            assert (other >= one * (1.0 - EXACT)).all()
+            assert other[1] == pytest.approx(one[1], rel=0.01)
+            assert (other <= 1.1 * one).all()
 
 
 def test_the_workload_weighs_and_the_longest_token_counts(tmp_path: Path) -> None:
@@ -183,7 +186,7 @@ MISTAKES = [
     ),
     ({"serving": {"prefill": 0.3}}, "prefill: found 0.3; that is 9.6 of 32 replicas, and they are whole"),
     ({"parallelism": {"tp": 3}}, "tp: found 3; it must divide the 16 heads: 1, 2, 4, 8, 16"),
-    ({"parallelism": {"tp": 1, "ep": 2}}, "ep: found 2; small has no experts, so that only 1 is allowed"),
+    ({"parallelism": {"tp": 1, "ep": 2}}, "ep: found 2; small has no experts, so only 1 is allowed"),
     ({"parallelism": {"tp": 1, "cp": 2}}, "parallelism.cp: serving has no cp; allowed: tp, pp, ep, dp"),
     ({"serving": {"output": 1}}, "serving.output: found 1 (number), a number of at least 2 is needed"),
     ({"serving": {"weights": "fp4"}}, "serving.weights"),
@@ -237,6 +240,7 @@ def test_times_of_users_need_somebody_who_is_served(tmp_path: Path) -> None:
         problem_of(tmp_path, data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pools", POOLS)
 @pytest.mark.parametrize("model", ["libra", "astra"])
 def test_a_plan_is_the_same_among_others_and_by_itself(model: str, pools: dict[str, Any], tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def test_the_memory_tier_is_a_gene_that_plans_have_which_use_it() -> None:
     assert (table.memory <= table.capacity).sum() > fits.sum()
 
 
+@pytest.mark.slow
 def test_a_report_says_which_class_lies_where() -> None:
     problem = problem_of(EXPANSION)
     table = table_of(problem)
@@ -78,6 +79,7 @@ def test_a_report_says_which_class_lies_where() -> None:
         assert sum(parts.values()) <= token * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_an_expansion_never_hurts_a_front_and_exact_fronts_stay_exact() -> None:
     plain, more = (
         search(problem_of(expansion), engine="exhaustive", evaluations=10**6) for expansion in (None, EXPANSION)
@@ -131,6 +133,7 @@ def test_a_plan_pays_for_the_expansion_that_it_has() -> None:
     np.testing.assert_allclose(found - network, 16 * capacity * 5.5, rtol=1e-9, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_exact_fronts_of_money_have_plans_with_and_without_an_expansion() -> None:
     problem = problem_of(PRICED, objectives=["tpot", "usd-per-Mtoken"], tco=TCO)
     front = search(problem, engine="exhaustive", evaluations=10**6)
@@ -150,6 +153,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("changes", "part"), MISTAKES)
 def test_mistakes_are_said_in_a_sentence(changes: dict[str, Any], part: str) -> None:
     with pytest.raises(InputError) as caught:

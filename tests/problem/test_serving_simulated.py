@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from served_problems import SERVING, data_of, problem_of, table_of
 
 from evo_libra.explain.explain import explain
@@ -23,6 +24,7 @@ def test_requests_of_a_file_are_part_of_the_problem(tmp_path: Path) -> None:
     assert problem_of(tmp_path, data).identity() != before
 
 
+@pytest.mark.slow
 def test_a_report_says_where_the_formula_is_off(tmp_path: Path) -> None:
     design = "SW(8)@nvlink4:450_SW(4)@optics-400g:50 | tp1 dp32 c8 bf16".replace("tp1 ", "")
     found = []
@@ -35,6 +37,7 @@ def test_a_report_says_where_the_formula_is_off(tmp_path: Path) -> None:
     assert found[0]["ttft_one_by_one_ms"] < found[0]["ttft_at_once_ms"]
 
 
+@pytest.mark.slow
 def test_a_pool_of_its_own_degrees_and_what_is_not_simulated_is_said(tmp_path: Path) -> None:
     pools = {"concurrency": [8], "weights": "fp8", "prefill": 0.5, "prefill_parallelism": {"tp": [1, 2]}}
     design = "SW(8)@nvlink4:450_SW(4)@optics-400g:50 | tp4 dp12 c8 prefill8 prefill-tp2"

@@ -95,6 +95,7 @@ def random_groups(designs: Population, seed: int) -> Placement:
     return Placement(2**extent, 2 ** random.integers(0, bits - extent + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["libra", pytest.param("{model: astra, chunks: 4}", marks=pytest.mark.slow)])
 def test_prices_and_parts_of_one_network_take_the_same_time(folder: Path, time: str) -> None:
     priced, built = (load(folder / f"of_{kind}.yaml", f"time={time}") for kind in ("prices", "parts"))
@@ -107,6 +108,7 @@ def test_prices_and_parts_of_one_network_take_the_same_time(folder: Path, time: 
         np.testing.assert_allclose(took[0], took[1], rtol=1e-12, atol=0)
 
 
+@pytest.mark.slow
 def test_a_ring_of_prices_is_as_slow_for_experts_as_its_links(folder: Path) -> None:
     # A group of experts is every 8th of 512 NPUs in a row: a line, on which 8 groups share each link. Over the link in
     # the middle each of 32 NPUs sends to each of the other 32.
@@ -165,6 +167,7 @@ def innermost(members: int, stride: int) -> Placement:
     return Placement(np.concatenate([[[members]], one]), np.concatenate([[[stride]], one]))
 
 
+@pytest.mark.slow
 def test_recommended_designs_of_experts_are_no_ring_of_all_npus(folder: Path) -> None:
     front = search(load(folder / "libra.yaml"), evaluations=3000, population=100, seed=0)
     times = front.frame["time_ms"].to_numpy()
@@ -233,6 +236,7 @@ def test_a_trace_has_no_shares_to_choose(tmp_path: Path, shares: str) -> None:
     assert f"{file}:6:3: time.shares: found {shares}; workloads[0] is a trace, whose groups" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_shares_are_part_of_what_a_problem_is(folder: Path) -> None:
     hashes = {
         keys: canonical_hash(load(folder / "libra.yaml", f"time={keys}").identity())
@@ -243,6 +247,7 @@ def test_shares_are_part_of_what_a_problem_is(folder: Path) -> None:
     assert hashes["libra"] != hashes["{shares: libra}"]
 
 
+@pytest.mark.slow
 def test_a_run_of_a_version_without_shares_is_read_as_it_was(folder: Path) -> None:
     # Versions that knew no shares had LIBRA's of prices, and kept the file without the key.
     now = run_of(origin_of(str(folder / "libra.yaml"), ["time={shares: libra}"]), evaluations=100)
@@ -257,6 +262,7 @@ def test_a_run_of_a_version_without_shares_is_read_as_it_was(folder: Path) -> No
     assert spec_of(manifest).origin.data["time"] == "libra"
 
 
+@pytest.mark.slow
 def test_another_model_of_time_keeps_the_shares(folder: Path) -> None:
     for shares in ("physical", "libra"):
         problem = load(folder / "of_prices.yaml", f"time={{shares: {shares}}}")
@@ -271,6 +277,7 @@ def exceeding(problem: Problem, design: str) -> BeyondLinks:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["", "model: astra, latency_ns: 100, "])
 def test_what_exceeds_its_links_is_named_with_the_time_that_these_take(folder: Path, model: str) -> None:
     design = "RI(4096)@chiplet:700"
@@ -305,6 +312,7 @@ def test_designs_are_compared_together_as_each_alone(folder: Path) -> None:
     assert any(together)
 
 
+@pytest.mark.slow
 def test_shares_of_libra_with_parts_are_no_silent_wish() -> None:
     found = load_problem("moe-4k", ["time={model: libra, shares: libra}"])
     assert isinstance(found, Problem)

@@ -14,6 +14,7 @@ SERVED = ("llama3-70b-serving", "deepseek-v3-serving", "llama2-70b-xeon")
 SHIPPED = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20", *PLANNED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in ("mixed-models-4k", "deepseek-v3-2k") else name
              for name in SHIPPED],
@@ -33,6 +34,7 @@ def test_a_small_search_finds_a_front(name: str) -> None:
     assert (np.diff(again.objectives[0][order]) < 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "design"), [
     ("llama3-405b-16k", "SW(8)@nvlink4:450_CL(2048)@optics-400g:50 | tp8 pp16x8 dp128 mb1 zero1 order-tp-cp-dp-pp"),
     ("deepseek-v3-2k", "SW(8)@nvlink4:200_CL(256)@optics-400g:50 | pp16 ep64 dp128 mb1 zero1 full fp8"),
@@ -47,6 +49,7 @@ def test_the_published_cluster_and_plan_are_a_design(name: str, design: str) -> 
     np.testing.assert_allclose(problem.evaluate(population).violation, broken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SERVED)
 def test_a_search_finds_what_more_users_and_fewer_dollars_cost(name: str) -> None:
     problem = load_problem(name)

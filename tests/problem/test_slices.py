@@ -24,11 +24,13 @@ def rented(**changes: Any) -> dict[str, Any]:
     return {**data, **changes}
 
 
+@pytest.mark.slow
 def test_one_system_alone_is_searched() -> None:
     found = search(order_problem(systems=["gb300-nvl72"], npus=72))
     assert {row["design"].partition(" | ")[0] for row in found.rows()} == {"1 gb300-nvl72"}
 
 
+@pytest.mark.slow
 def test_slices_are_searched_with_plans_and_several_are_joined() -> None:
     problem = order_problem(**rented(objectives=["time", "usd-per-Mtoken"]))
     assert problem.book is not None
@@ -61,6 +63,7 @@ def test_rents_and_prices_are_in_no_cost_together() -> None:
     assert [reason[:31] for reason in both.book.reasons] == ["tpu7x-slice is rented by the ho"]
 
 
+@pytest.mark.slow
 def test_a_warning_says_what_a_rent_is() -> None:
     problem = order_problem(**rented(systems=["tpu7x-slice", "hgx-b300"], objectives=["time", "usd-per-Mtoken"]))
     kernels, note = problem.notes
@@ -79,6 +82,7 @@ def test_only_rented_systems_have_rents() -> None:
         order_problem(**rented(rent={"hgx-b300": 2.0}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 def test_published_steps_are_near(step: SliceStep) -> None:
     """No constant was fitted to them; the tables do not have MaxText's plans, and the best one counts here."""

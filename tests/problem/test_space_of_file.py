@@ -192,6 +192,7 @@ def check_proofs(problem: Problem, found: dict[str, FloatArray]) -> None:
         assert (values[0][dearer] >= at[dearer] / proof.largest_factor * (1 - ROUNDING)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed >= 4 else []) for seed in range(12)]
 )

@@ -54,6 +54,7 @@ def test_a_broken_rule_is_counted_and_named(
     assert violations(problem, problem.read(design)) == ([sentence] if sentence else [])
 
 
+@pytest.mark.slow
 def test_spares_are_those_that_the_file_offers() -> None:
     problem = load_problem(
         design_file("llama3-405b-16k"), ["faults={checkpoint_s: 20, restart_s: 300, host_npus: 8, spares: [0, 8]}"]

@@ -38,6 +38,7 @@ def steps_of(problem: Problem) -> StructureSteps:
     return StructureSteps(problem.structures, len(problem.catalog.technologies))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mixed-models-4k", "gpt3-4k", "llama3-70b-serving"])
 def test_steps_are_all_structures_with_one_dimension_in_place_of_two_or_the_reverse(name: str) -> None:
     problem = load_problem(design_file(name))
@@ -47,6 +48,7 @@ def test_steps_are_all_structures_with_one_dimension_in_place_of_two_or_the_reve
         assert steps.steps_from(structure).tolist() == near
 
 
+@pytest.mark.slow
 def test_a_space_without_a_table_has_steps_there_and_back() -> None:
     changes = [
         "npus=65536",

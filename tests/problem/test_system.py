@@ -41,6 +41,7 @@ def values(problem: Problem, seed: int = 0, count: int = 40) -> Any:
     return problem.evaluate(problem.decode(problem.genome.sample(np.random.default_rng(seed), count))).objectives
 
 
+@pytest.mark.slow
 @costly(15)
 @given(
     price=st.floats(0, 1e6), power=st.floats(0, 1e4), npus=st.integers(1, 300), storage=st.floats(1, 1e5),
@@ -62,6 +63,7 @@ def test_a_row_adds_its_pieces_to_price_and_power(
     assert (after >= before * (1 - 1e-12)).all()
 
 
+@pytest.mark.slow
 def test_the_bill_is_the_objective_and_names_its_sources() -> None:
     problem = system(host("[30000, 50000]"), "system.storage={capacity_TB: 50, price_usd: 100, source: 'quote 2026'}")
     population = problem.decode(problem.genome.sample(np.random.default_rng(1), 1))
@@ -95,6 +97,7 @@ def test_spare_npus_need_hosts() -> None:
     assert many.sources.system.pieces(population).tolist() == [[34.0, 34.0, 34.0]]
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(spares=st.integers(0, 40), seed=st.integers(0, 100))
 def test_the_bill_has_price_and_power_of_the_objective_with_idle_spares(spares: int, seed: int) -> None:
@@ -126,6 +129,7 @@ def test_bills_of_two_systems_are_side_by_side() -> None:
     assert not system_rows([], bills[1])
 
 
+@pytest.mark.slow
 def test_prices_are_drawn_with_all_others() -> None:
     wide = values(system(host("[10000, 90000]"), objectives="[system-cost, system-cost.worst, system-cost.p95]"))
     sure = values(system(host(50_000), objectives="[system-cost, system-cost.worst, system-cost.p95]"))
@@ -134,6 +138,7 @@ def test_prices_are_drawn_with_all_others() -> None:
     assert wide[2].sum() > sure[2].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["system-cost", "system-tco", "usd-per-trillion-tokens"])
 def test_a_search_finds_the_front_of_all_designs(objective: str) -> None:
     problem = system(host(), objectives=f"[time, {objective}]")
@@ -150,6 +155,7 @@ def test_a_search_finds_the_front_of_all_designs(objective: str) -> None:
     assert (good[1] >= best[place] * (1 - 1e-12)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -168,6 +174,7 @@ def test_what_has_no_price_is_refused_and_not_guessed(change: str, said: str) ->
         system(change)
 
 
+@pytest.mark.slow
 def test_an_npu_without_a_price_is_refused_and_one_of_ones_own_taken() -> None:
     with pytest.raises(InputError, match="system-cost needs the price of an NPU"):
         load_problem(

@@ -13,14 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra import certify, load_problem, search
-from evo_libra.arrays import FloatArray, IntArray, Population
+from evo_libra.arrays import FloatArray, Population
 from evo_libra.collective import Collective, SizedCollective
 from evo_libra.errors import InputError
 from evo_libra.explain.rescore import rescore
 from evo_libra.problem import allocate
+from evo_libra.problem.evaluator import Evaluator
 from evo_libra.problem.file.registry import with_time
+from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.time_models.time_model import TimeModel
+from evo_libra.problem.protocol import Evaluation
 from evo_libra.timing.names import ALGORITHMS
 from evo_libra.timing.phase_dimensions import link_bandwidth, runnable
 
@@ -63,6 +65,7 @@ def test_what_is_left_open_are_genes() -> None:
     assert load(astra()).genome.names == LIBRA.genome.names
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=10)
 def test_designs_read_back_are_equal(seed: int) -> None:
@@ -78,6 +81,7 @@ def test_designs_read_back_are_equal(seed: int) -> None:
         assert f" chunks={chunks} scheduler={scheduler} algorithms=" in design
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from([64, 256, 1024]))
 @SETTINGS
 def test_libra_is_the_limit_of_many_chunks_without_latency(seed: int, chunks: int) -> None:
@@ -127,13 +131,15 @@ def test_designs_are_evaluated_in_tiles(time: str, monkeypatch: pytest.MonkeyPat
     problem = load(time)
     designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 90))
     whole, seen = problem.evaluate(designs), list[int]()
-    traffic = type(problem.time).traffic
+    evaluated = Evaluator.evaluate_tile
 
-    def watched(time: TimeModel, npus: IntArray, *others: IntArray | None) -> FloatArray:
-        seen.append(npus.shape[1])
-        return traffic(time, npus, *others)
+    def watched(
+        evaluator: Evaluator, designs: Population, topologies: Topologies, traffic: FloatArray | None
+    ) -> Evaluation:
+        seen.append(len(designs))
+        return evaluated(evaluator, designs, topologies, traffic)
 
-    monkeypatch.setattr(type(problem.time), "traffic", watched)
+    monkeypatch.setattr(Evaluator, "evaluate_tile", watched)
     monkeypatch.setattr("evo_libra.problem.evaluator.TILE", 40)
     np.testing.assert_array_equal(problem.evaluate(designs).objectives, whole.objectives)
     assert seen == [40, 40, 10]
@@ -208,6 +214,7 @@ def test_solved_bandwidths_are_of_libras_time() -> None:
         search(load(astra()), engine="exhaustive", evaluations=10)
 
 
+@pytest.mark.slow
 def test_libras_time_bounds_chunks_in_order_and_nothing_else() -> None:
     ordered = load(astra(latency_ns=100))
     proof = certify(ordered, search(ordered, evaluations=300, population=60, seed=1))
@@ -258,6 +265,7 @@ def test_a_front_is_rescored() -> None:
     assert 0 < len(kept) < len(others)
 
 
+@pytest.mark.slow
 def test_chunks_scheduler_and_algorithms_are_searched() -> None:
     front = search(EVERYTHING, evaluations=1500, population=100, seed=0)
     assert {"chunks", "scheduler", "algorithm[0]"} <= set(front.frame.columns)

@@ -42,6 +42,7 @@ def problem_of(kind: str, model: str = "astra") -> Problem:
     return found
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(PROBLEMS)), SEEDS)
 @costly(25 * len(PROBLEMS))
 def test_no_block_is_faster_than_libras_time(kind: str, seed: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -205,3 +206,32 @@ def test_copies_of_shards_have_one_time_in_a_plan_and_in_a_table(order: list[str
 def test_copies_of_shards_that_cannot_be(training: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         problem_of("h100-80gb", "nvlink4", {"model": "llama-3.1-8b"}, global_batch=128, **{"zero": 3, **training})
+
+
+def test_heads_are_exchanged_inside_a_domain_alone() -> None:
+    workload = {"model": "llama-3.1-8b", "parallelism": {"tp": 1, "cp": [2, 8]}}
+    problem = problem_of("h100-80gb", "nvlink4", workload, global_batch=64, ulysses=[True, False], order=[
+        ["cp", "tp", "dp", "pp"], ["dp", "cp", "tp", "pp"],
+    ])  # fmt: skip
+    (table,) = problem.time.tables
+    exchanging = [n for n in range(len(table)) if " ulysses " in table.text(n)]
+    assert len(exchanging) == len(table) / 2
+    for n in exchanging:
+        design = f"{SERVERS} | {table.text(n)}"
+        if "order-dp" in table.text(n):
+            with pytest.raises(InputError, match="holds the context parallel group, which exchanges heads; `ulysses:"):
+                problem.read(design)
+        else:
+            # Of S tokens, keys and values of 8 heads go 3 times, or S/cp ones of 32 + 8 + 8 and of 32 heads twice.
+            less = 2 * (32 + 8 + 8 + 32) / table.plans.cp[n] < 3 * (8 + 8)
+            assert (seconds(problem, design) < seconds(problem, design.replace(" ulysses", ""))) == less
+
+
+@pytest.mark.parametrize(("parallelism", "training", "sentence"), [
+    ({"cp": 16}, {"ulysses": True}, "cp: found 16; with `ulysses: true` tp 1 x cp 16 = 16 must divide the 8 heads of"),
+    ({"tp": 8}, {"ulysses": True}, "ulysses: found true; only a context parallel group, cp of 2 or more, exchanges"),
+])  # fmt: skip
+def test_sentences_about_exchanged_heads(parallelism: dict[str, int], training: dict[str, Any], sentence: str) -> None:
+    workload = {"model": "llama-3.1-8b", "parallelism": parallelism}
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        problem_of("h100-80gb", "nvlink4", workload, global_batch=128, **training)

@@ -96,6 +96,7 @@ def test_only_lossless_switches_cost_more(path: Path) -> None:
     assert (row["part"], row["unit_usd"]) == ("router.lossless", 3600 + 8 * 50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["time=libra", pytest.param(ASTRA, marks=pytest.mark.slow)])
 def test_exact_fronts_are_those_of_every_design(path: Path, time: str) -> None:
     problem = problem_of(path, EVERY, time, "fabric.lossless_usd_per_port=50")
@@ -109,6 +110,7 @@ def test_exact_fronts_are_those_of_every_design(path: Path, time: str) -> None:
     assert (again.violation == 0).all()
 
 
+@pytest.mark.slow
 def test_bounds_hold_with_solved_bandwidths(path: Path) -> None:
     problem = problem_of(path, EVERY, "bandwidth=optimal")
     proof = certify(problem, search(problem, evaluations=2000, population=100, seed=0))
@@ -116,6 +118,7 @@ def test_bounds_hold_with_solved_bandwidths(path: Path) -> None:
     assert proof.waiting == 0
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=10, deadline=None)
 def test_libras_time_stays_a_bound_and_designs_read_back(path: Path, seed: int) -> None:

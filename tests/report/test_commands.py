@@ -32,6 +32,7 @@ def data_of(path: str) -> Any:
     return json.loads(text.split('id="data">', 1)[1].split("</script>", 1)[0])
 
 
+@pytest.mark.slow
 def test_one_result_is_proven_and_has_all_details(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("report", "s0", "-o", "one.html", "--seconds", "1") == 0
     assert capsys.readouterr().out.startswith("one.html: ")
@@ -44,12 +45,14 @@ def test_one_result_is_proven_and_has_all_details(capsys: pytest.CaptureFixture[
     assert data["title"] == PROBLEM
 
 
+@pytest.mark.slow
 def test_the_same_result_gives_the_same_page() -> None:
     for name in ("a.html", "b.html"):
         assert call("report", "last", "-o", name, "--seconds", "0") == 0
     assert Path("a.html").read_bytes() == Path("b.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_several_results_overlay_with_what_they_attain() -> None:
     assert call("report", f"problem:{PROBLEM}", "-o", "two.html", "--title", "two seeds") == 0
     data = data_of("two.html")
@@ -59,6 +62,7 @@ def test_several_results_overlay_with_what_they_attain() -> None:
     assert all(one["proof"] == "" for one in data["results"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -83,6 +87,7 @@ def test_draw_writes_a_picture_or_prints_characters(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.isascii()
 
 
+@pytest.mark.slow
 def test_both_answer_programs() -> None:
     found = call_json("report", "last", "-o", "json.html", "--seconds", "0")
     designs = len(data_of("json.html")["rows"]["id"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from html import escape
 
 import numpy as np
 import polars as pl
@@ -20,12 +21,14 @@ from evo_libra.report.data import MAX_ROWS, Source, report_document
 from evo_libra.report.details import MOST, detailed_rows
 from evo_libra.report.page import frame, page
 from evo_libra.report.records import Column, Document
+from evo_libra.report.verdicts import tornado_of
 
 
 def column(document: Document, key: str) -> Column:
     return next(one for one in document.columns if one.key == key)
 
 
+@pytest.mark.slow
 def test_columns_are_the_front_s(document: Document, source: Source) -> None:
     for key in source.front.objectives:
         found = column(document, key)
@@ -38,6 +41,7 @@ def test_columns_are_the_front_s(document: Document, source: Source) -> None:
     assert topologies == bare
 
 
+@pytest.mark.slow
 def test_waterfalls_add_up_to_the_time_of_the_design(document: Document, source: Source) -> None:
     assert document.details
     for row, detail in document.details.items():
@@ -50,6 +54,7 @@ def test_waterfalls_add_up_to_the_time_of_the_design(document: Document, source:
             assert max(end for _, end in ends) <= 1 + 1e-9
 
 
+@pytest.mark.slow
 def test_bills_are_those_of_explain_and_add_up_to_the_cost(parts_document: Document, parts: Source) -> None:
     assert isinstance(parts.problem, Problem)
     for row, detail in list(parts_document.details.items())[:5]:
@@ -71,6 +76,7 @@ def test_the_band_lies_between_the_front_and_what_is_proven(document: Document, 
     assert above[:, 0] / below[:, 0] == pytest.approx(source.certificate.factor[order], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_bands_are_faint_ranges_of_the_time(parts_document: Document, parts: Source) -> None:
     found, frame = column(parts_document, "time_ms"), parts.front.frame
     assert found.faint
@@ -106,6 +112,20 @@ def test_the_verdict_is_first_and_its_design_is_marked(document: Document, parts
         assert '</p><p class="verdict">Buy #' in header
 
 
+@pytest.mark.slow
+def test_a_chart_has_the_assumptions_that_move_the_verdict_most(parts_document: Document, parts: Source) -> None:
+    found = tornado_of(parts.front, parts.problem)
+    assert found is not None
+    chart = parts_document.charts[0]
+    assert chart.title == "Assumptions that move the verdict most"
+    assert chart.drawing.count("<rect ") == sum(
+        usd != found.lead_usd for one in found.swings for usd in (one.low_usd, one.high_usd)
+    )
+    assert all(escape(one.text(one.high)) in chart.drawing for one in found.swings)
+    assert chart.caption.startswith(f"#{found.id} {found.name} is ")
+    assert "Assumptions that move the verdict most" in page(parts_document)
+
+
 def test_recommended_designs_are_marked_and_say_why(document: Document) -> None:
     assert "knee" in document.marks
     for rows in document.marks.values():
@@ -130,6 +150,7 @@ def test_of_many_designs_the_recommended_and_the_best_of_each_family_have_detail
     assert len(detailed_rows(Front(frame[:50], ("a", "b")), families[:50])) == 50
 
 
+@pytest.mark.slow
 def test_a_rule_says_which_designs_have_details(source: Source) -> None:
     few = report_document([source], title="few", most=10)
     assert len(few.details) == 10
@@ -138,6 +159,7 @@ def test_a_rule_says_which_designs_have_details(source: Source) -> None:
     assert report_document([source], title="all").rule.startswith("Every design")
 
 
+@pytest.mark.slow
 def test_several_results_lie_over_each_other(source: Source) -> None:
     other = replace(source, name="other", certificate=None)
     document = report_document([source, other], title="two")
@@ -164,6 +186,7 @@ def test_a_front_alone_has_no_details_and_says_so() -> None:
     assert [one.key for one in document.columns] == ["family", "hops", "price", "shape"]
 
 
+@pytest.mark.slow
 def test_too_many_designs_are_thinned_and_that_is_said(source: Source) -> None:
     count = MAX_ROWS + 5000
     values = np.linspace(1.0, 2.0, count)

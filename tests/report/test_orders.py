@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
+import pytest
 from order_results import bill_of_row, order_front, orders
 
 from evo_libra.explain.system_views import system_rows
@@ -16,6 +17,7 @@ def reported() -> Document:
     return report_document([Source("orders", order_front(), orders(), "results/orders")], title="orders")
 
 
+@pytest.mark.slow
 def test_columns_are_products_and_no_dimensions() -> None:
     document = reported()
     keys = [column.key for column in document.columns]
@@ -30,6 +32,7 @@ def test_columns_are_products_and_no_dimensions() -> None:
     assert (cost.label, cost.kind) == ("network cost [MUSD]", "other")
 
 
+@pytest.mark.slow
 def test_each_order_has_its_own_picture() -> None:
     document = reported()
     assert {family.drawing for family in document.families} == {""}
@@ -38,6 +41,7 @@ def test_each_order_has_its_own_picture() -> None:
         assert root.attrib["aria-label"] == design.partition(" | ")[0]
 
 
+@pytest.mark.slow
 def test_texts_and_commands_are_of_orders() -> None:
     document = reported()
     assert document.noun == "order"

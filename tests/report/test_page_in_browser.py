@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ def middle(tab: Any, selector: str) -> dict[str, float]:
     return dict(box)
 
 
+@pytest.mark.slow
 def test_it_opens_with_all_designs_drawn(show: Show, document: Document) -> None:
     shown = show(document)
     assert shown.selected == len(document.rows.id)
@@ -40,6 +42,7 @@ def test_it_opens_with_all_designs_drawn(show: Show, document: Document) -> None
     assert document.title in shown.tab.title()
 
 
+@pytest.mark.slow
 def test_its_policy_forbids_requests(show: Show, document: Document) -> None:
     shown = show(document)
     refused = shown.tab.evaluate(
@@ -53,6 +56,7 @@ def test_its_policy_forbids_requests(show: Show, document: Document) -> None:
     shown.asked.remove("http://127.0.0.1:9/x.png")
 
 
+@pytest.mark.slow
 def test_a_rectangle_selects_in_all_views_and_escape_takes_it_back(
     show: Show, document: Document, source: Source
 ) -> None:
@@ -71,6 +75,7 @@ def test_a_rectangle_selects_in_all_views_and_escape_takes_it_back(
     assert shown.selected == len(source.front)
 
 
+@pytest.mark.slow
 def test_a_drag_along_an_axis_selects_a_range_and_a_click_takes_it_back(show: Show, document: Document) -> None:
     shown = show(document)
     shown.tab.locator("#parallel").scroll_into_view_if_needed()
@@ -87,21 +92,27 @@ def test_a_drag_along_an_axis_selects_a_range_and_a_click_takes_it_back(show: Sh
     assert shown.selected == len(values)
 
 
-@pytest.mark.parametrize("by", ["column", "label"])
-def test_the_filter_takes_numbers_and_texts(show: Show, document: Document, source: Source, by: str) -> None:
+@pytest.mark.slow
+def test_the_filter_is_the_query_language_of_fronts(show: Show, document: Document, source: Source) -> None:
     shown = show(document)
     limit = float(source.front.frame["time_ms"].median())  # type: ignore[arg-type]
-    factor = next(one.factor for one in document.columns if one.key == "time_ms")
-    word = f"time_ms<{limit!r}" if by == "column" else f"time<{limit / factor!r}"
-    family = document.families[0].name
-    shown.tab.fill("#filter", f"{word} {family.lower()}")
-    values = source.front.frame["time_ms"].to_numpy()
-    mine = np.array([place == 0 for place in document.columns[0].values])
-    assert shown.selected == int((mine & (values < limit * (1 + 1e-7))).sum())
+    for query in (
+        f"time < {limit / 1e3!r} s family:{document.families[0].name.lower()}",
+        "#0,2",
+        "-technology[0]:*a* cost>1kUSD",
+    ):
+        shown.tab.fill("#filter", query)
+        assert shown.selected == len(source.front.where(query)), query
+    before = shown.selected
+    shown.tab.fill("#filter", "time<<3")
+    assert shown.selected == before, "a query with a mistake chooses nothing new"
+    assert shown.text("#said") == "character 6 of 'time<<3': '<3' is no number, such as 5ms"
+    assert shown.tab.get_attribute("#filter", "aria-invalid") == "true"
     shown.tab.fill("#filter", "nothing-like-that")
     assert shown.selected == 0
 
 
+@pytest.mark.slow
 def test_the_legend_hides_and_shows_a_family(show: Show, document: Document) -> None:
     shown = show(document)
     first = shown.tab.locator("#legend button").first
@@ -111,6 +122,7 @@ def test_the_legend_hides_and_shows_a_family(show: Show, document: Document) -> 
     assert first.get_attribute("aria-pressed") == "false"
 
 
+@pytest.mark.slow
 def test_the_table_sorts_and_a_click_opens_a_design(show: Show, parts_document: Document) -> None:
     shown = show(parts_document)
     head = shown.tab.locator("#head th", has_text="network cost")
@@ -131,6 +143,55 @@ def test_the_table_sorts_and_a_click_opens_a_design(show: Show, parts_document: 
     assert "GB/s per NPU" in (shown.tab.locator("#detail svg").text_content() or "")
 
 
+@pytest.mark.slow
+def test_it_opens_with_the_design_to_buy_and_the_design_stays_in_view(show: Show, document: Document) -> None:
+    shown = show(document)
+    assert document.verdict[0].startswith(f"Buy #{document.rows.id[document.buy[0]]} ")
+    assert shown.value("state.picked") == document.buy[0]
+    assert shown.tab.locator("#detail svg").count() == 1
+    assert shown.value("state.bars") is False
+    shown.tab.locator("#table").scroll_into_view_if_needed()
+    shown.tab.locator("#body [data-row]").nth(3).click()
+    box = middle(shown.tab, "#detail h2")
+    assert 0 < box["y"] < 900
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_names_cover_neither_points_nor_names(show: Show, parts_document: Document, scheme: str) -> None:
+    shown = show(parts_document, color_scheme=scheme)
+    names, places = shown.value("[written, points]")
+    assert len(names) > 1
+    for left, top, right, bottom in names:
+        assert not [1 for x, y in places if left < x < right and top < y < bottom]
+        assert (
+            sum(left < other[2] and other[0] < right and top < other[3] and other[1] < bottom for other in names) == 1
+        )
+
+
+@pytest.mark.slow
+def test_the_plot_is_saved_as_a_picture(show: Show, document: Document) -> None:
+    shown = show(document)
+    with shown.tab.expect_download() as waiting:
+        shown.tab.click("[data-key=i]")
+    assert waiting.value.suggested_filename == "front.png"
+    assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_bars_end_at_the_plot(show: Show, parts_document: Document) -> None:
+    shown = show(parts_document)
+    shown.tab.check("#bars")
+    painted = shown.value(
+        "(() => { const c = el('scatter-front'), ratio = c.width / c.clientWidth;"
+        " const from = Math.ceil((view.width - EDGE.right + 8) * ratio);"
+        " const all = c.getContext('2d').getImageData(from, 0, c.width - from, c.height).data;"
+        " let n = 0; for (let i = 3; i < all.length; i += 4) n += all[i] > 0; return n; })()"
+    )
+    assert painted == 0
+
+
+@pytest.mark.slow
 def test_a_click_on_a_point_opens_it(show: Show, document: Document) -> None:
     shown = show(document)
     box = middle(shown.tab, "#scatter")
@@ -142,8 +203,10 @@ def test_a_click_on_a_point_opens_it(show: Show, document: Document) -> None:
     assert shown.value(f"Math.hypot(toX(state.x.data[{found}]) - {x}, toY(state.y.data[{found}]) - {y})") < 3
 
 
+@pytest.mark.slow
 def test_keys_walk_the_table_and_change_axes_themes_and_help(show: Show, document: Document) -> None:
     shown = show(document)
+    shown.tab.evaluate("show(-1)")
     for key, expected in (("n", 0), ("n", 1), ("ArrowDown", 2), ("p", 1), ("ArrowUp", 0), ("p", 0)):
         shown.tab.keyboard.press(key)
         assert shown.value("state.picked") == expected
@@ -164,6 +227,7 @@ def test_keys_walk_the_table_and_change_axes_themes_and_help(show: Show, documen
     assert shown.tab.evaluate("document.activeElement.id") == "x"
 
 
+@pytest.mark.slow
 def test_names_beside_points_cover_no_other_name(show: Show, document: Document) -> None:
     values = {one.key: one.values[0] for one in document.columns if one.kind == "objective"}
     near = [Reference(f"reference-{n}", "", values, "") for n in range(5)]  # all of them at one place
@@ -174,6 +238,7 @@ def test_names_beside_points_cover_no_other_name(show: Show, document: Document)
         assert not any(left < r and le < right and top < b and t < bottom for le, t, r, b in boxes[:n])
 
 
+@pytest.mark.slow
 def test_axes_can_be_any_column_and_linear(show: Show, document: Document) -> None:
     shown = show(document)
     shown.tab.select_option("#x", "bandwidth[0]_GBps")
@@ -182,6 +247,7 @@ def test_axes_can_be_any_column_and_linear(show: Show, document: Document) -> No
     assert shown.value("ticks(view.y, 9).length") >= 2
 
 
+@pytest.mark.slow
 def test_ticks_are_at_least_two_and_lie_on_the_axis(show: Show, document: Document) -> None:
     shown = show(document)
     for low, high in ((1, 1.0001), (210, 220), (3e5, 2e7), (1, 1e12), (0.5, 9), (0.02, 0.03)):
@@ -192,6 +258,7 @@ def test_ticks_are_at_least_two_and_lie_on_the_axis(show: Show, document: Docume
             assert max(found) <= high * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_it_exports_what_is_selected_as_csv(show: Show, document: Document, source: Source, tmp_path: Path) -> None:
     shown = show(document)
     shown.tab.fill("#filter", "time_ms<1000000 sw")
@@ -207,6 +274,7 @@ def test_it_exports_what_is_selected_as_csv(show: Show, document: Document, sour
         assert row["design"] == known[row["id"]]["design"]
 
 
+@pytest.mark.slow
 def test_several_results_have_colours_and_a_batch_its_pictures(show: Show, source: Source) -> None:
     worse = source.front.frame.with_columns(pl.col("time_ms") * 1.2)
     other = Source("other", Front(worse, source.front.objectives))
@@ -219,15 +287,17 @@ def test_several_results_have_colours_and_a_batch_its_pictures(show: Show, sourc
     document = report_document([source, other], title="two", charts=[one for one in charts if one is not None])
     shown = show(document)
     assert shown.tab.locator("#legend button").all_inner_texts()[0].split()[1] in ("turing-nlg-4k", "other")
-    assert shown.tab.locator("section h2").all_inner_texts() == ["Attainment", "Convergence"]
+    assert shown.tab.locator(".charts h2").all_inner_texts() == ["Attainment", "Convergence"]
     assert shown.tab.locator(".charts svg path").count() > 10
 
 
+@pytest.mark.slow
 def test_it_prints(show: Show, document: Document) -> None:
     shown = show(document, color_scheme="dark")
     shown.tab.keyboard.press("n")
     paper = shown.tab.pdf(format="A4", print_background=True)
     assert paper.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page[^s]", paper)) == 2
     # The theme of the screen comes back.
     assert shown.value("getComputedStyle(document.documentElement).colorScheme") == "dark"
     shown.tab.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -235,6 +305,7 @@ def test_it_prints(show: Show, document: Document) -> None:
     assert shown.tab.locator("#body [data-row]").count() == min(40, len(document.rows.id))
 
 
+@pytest.mark.slow
 def test_a_hostile_text_stays_text(show: Show, source: Source) -> None:
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
     frame_ = pl.DataFrame({"id": [0, 1], "a_ms": [1.0, 2.0], "b": [2.0, 1.0], "what": [evil, "b"]})
@@ -249,12 +320,15 @@ def test_a_hostile_text_stays_text(show: Show, source: Source) -> None:
     assert source.front.objectives
 
 
-def test_it_fits_a_narrow_window(show: Show, document: Document) -> None:
-    shown = show(document, 520, 900)
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 520])
+def test_it_fits_a_narrow_window(show: Show, parts_document: Document, width: int) -> None:
+    shown = show(parts_document, width, 900)
     shown.tab.keyboard.press("n")
-    assert shown.value("document.documentElement.scrollWidth") <= 520
+    assert shown.value("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_the_page_in_a_frame(show: Show, document: Document) -> None:
     shown = show(f"<!doctype html><title>notebook</title>{frame(document)}")
     inner = shown.tab.frame_locator("iframe")

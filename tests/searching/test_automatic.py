@@ -33,7 +33,7 @@ def parts(*changes: str, name: str = "wafer-20") -> Problem:
     [
         (parts, 50_000, "exhaustive", "enumerating 33 designs takes less than 50,000 evaluations"),
         (parts, 5, "exhaustive", "33 designs"),
-        (parts, 4, "nsga2", "enumerating 33 designs would take more than 4 evaluations"),
+        (parts, 4, "nsga2", "enumerating 33 designs would take more than 4 evaluations; 5 give the exact front"),
         (lambda: parts("objectives=[time, cost, bisection]"), 32, "nsga2", "33 designs"),
         (lambda: parts("objectives=[time, cost, bisection]"), 33, "exhaustive", "33 designs"),
         (lambda: parts("bandwidth=optimal"), 50_000, "nsga2", ""),
@@ -50,6 +50,7 @@ def test_what_is_chosen_and_why(problem: Callable[[], Any], evaluations: int, en
     assert bool(why) == bool(reason)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "population", "engine"),
     [
@@ -109,6 +110,7 @@ def test_a_run_is_that_of_the_named_engine_and_says_why() -> None:
     assert spec_of(json.loads(json.dumps(manifest))).hash == chosen.hash
 
 
+@pytest.mark.slow
 def test_the_command_says_so_and_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,12 +31,19 @@ LEFT_OUT = {
     # Its second archive goes for infeasible designs on purpose; pymoo's own run of this problem does no better.
     "pymoo:ctaea": {"feasible_designs_win"},
 }
-# numba compiles parts of AGE-MOEA again in each process.
+COPIED = ("pymoo:", "deap:")
+"""Names of engines of libraries, which share one adapter each; here, most of them are tried under `.ci/run` alone."""
+TRIED = ("pymoo:nsga2", "pymoo:nsga3", "deap:nsga2")
+
+
+def named(name: str, check: Check) -> Any:
+    """Return a case; numba compiles parts of AGE-MOEA again in each process."""
+    slow = "agemoea" in name or (name.startswith(COPIED) and name not in TRIED)
+    return pytest.param(name, check, id=f"{name}-{check.__name__}", marks=[pytest.mark.slow] if slow else [])
+
+
 PAIRS = [
-    pytest.param(name, check, id=f"{name}-{check.__name__}", marks=[pytest.mark.slow] if "agemoea" in name else [])
-    for name in engine_names()
-    for check in CHECKS
-    if check.__name__ not in LEFT_OUT.get(name, set())
+    named(name, check) for name in engine_names() for check in CHECKS if check.__name__ not in LEFT_OUT.get(name, set())
 ]
 
 

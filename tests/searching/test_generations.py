@@ -94,6 +94,7 @@ def test_resumed_search_ends_like_an_uninterrupted_one(name: str, problem: Searc
     assert whole.evaluations == resumed.evaluations == 600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["search", "optimal"])
 def test_exhaustive_goes_on_where_it_was_cut(mode: str) -> None:
     problem = load_problem("gpt3-4k", [f"bandwidth={mode}"])
@@ -108,6 +109,7 @@ def test_exhaustive_goes_on_where_it_was_cut(mode: str) -> None:
     assert whole.evaluations == resumed.evaluations <= 60
 
 
+@pytest.mark.slow
 def test_evolution_beats_random_search(problem: SearchProblem) -> None:
     cheap = {n: search(problem, engine=n, evaluations=6000, population=100, seed=0).frame for n in SAMPLING}
     for time in (300.0, 400.0, 800.0):
@@ -123,6 +125,7 @@ def test_exhausted_space_ends_the_search() -> None:
     assert (len(last.archive), last.evaluations) == (1, 1)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(*[st.integers(1, 6)] * 2, st.sampled_from([0.0, 0.0, 1.0])), min_size=1, max_size=40))
 @costly(200)
 def test_archive_keeps_just_the_feasible_designs_that_nothing_dominates(rows: list[tuple[int, int, float]]) -> None:

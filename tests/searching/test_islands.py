@@ -57,6 +57,7 @@ def run(
     return list(found)
 
 
+@pytest.mark.slow
 def test_front_depends_on_the_seed_and_the_number_of_islands_alone(problem: Problem) -> None:
     options = SearchOptions(improve=short(problem))
     here = run(problem, 3, 3000, options=options)
@@ -69,6 +70,7 @@ def test_front_depends_on_the_seed_and_the_number_of_islands_alone(problem: Prob
         assert not np.array_equal(other[-1].archive.objectives, here[-1].archive.objectives)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["nsga2", "nsga3", "random", "pymoo:nsga2"])
 def test_islands_go_on_where_they_stopped(problem: Problem, engine: str) -> None:
     whole = run(problem, 2, 2500, engine=engine)
@@ -83,6 +85,7 @@ def test_islands_go_on_where_they_stopped(problem: Problem, engine: str) -> None
     np.testing.assert_array_equal(whole[-1].archive.genes, resumed[-1].archive.genes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["nsga2", "nsga3", "pymoo:moead", "deap:nsga3"])
 def test_one_island_is_a_search_with_a_seed_of_its_own(problem: Problem, engine: str) -> None:
     *_, island = run(problem, 1, 1500, engine=engine)
@@ -100,6 +103,7 @@ def short(problem: Problem) -> MemeticStep:
     return replace(rule, every=POPULATION * EPOCH + 100, count=10)
 
 
+@pytest.mark.slow
 def test_designs_are_improved_on_islands_whose_epochs_are_short(problem: Problem) -> None:
     options = SearchOptions(improve=short(problem))
     plain, improved = run(problem, 2, 2400), run(problem, 2, 2400, options=options)
@@ -123,6 +127,7 @@ def test_migrants_arrive(problem: Problem) -> None:
     assert shared
 
 
+@pytest.mark.slow
 def test_islands_stop_restart_start_from_designs_and_are_observed(problem: Problem) -> None:
     seen: list[tuple[FloatArray, Evaluation]] = []
     first = problem.genome.sample(np.random.default_rng(0), 15)

@@ -25,6 +25,7 @@ def problem(request: pytest.FixtureRequest) -> Problem:
     return load_problem("gpt3-4k", request.param)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=10)
 def test_no_design_gets_slower_or_dearer(problem: Problem, seed: int) -> None:
@@ -61,6 +62,7 @@ def test_designs_that_are_improved_are_spread_over_the_archive() -> None:
     assert rule.improve(found, 0).shape == rule.improve(Collection(Archive.empty(1, 2)), 9).shape == (1, 0)
 
 
+@pytest.mark.slow
 def test_steps_take_their_share_of_a_search_and_grow_with_it() -> None:
     rule = MemeticStep(lambda genes: genes, every=100, count=5)
     counts = [(at, count) for at in range(1, 100_001) if (count := rule.due(at - 1, at))]

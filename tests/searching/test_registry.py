@@ -8,6 +8,7 @@ import pytest
 
 from evo_libra import search
 from evo_libra.errors import InputError
+from evo_libra.named_code import ANY, own_trust, trust
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engines.nsga import RandomEngine
 from evo_libra.searching.registry import engine_names, load_engine
@@ -47,7 +48,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (info / "entry_points.txt").write_text("[evo_libra.engines]\nmine = my_engines:Mine\nlost = nowhere:engine\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    yield tmp_path
+    with own_trust():
+        trust(ANY)
+        yield tmp_path
     sys.modules.pop("my_engines", None)
 
 

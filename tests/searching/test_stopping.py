@@ -57,6 +57,7 @@ def test_seconds_end_a_search_and_those_before_an_interruption_count(problem: Pr
     assert [snapshot.ended for snapshot in again] == [SECONDS]
 
 
+@pytest.mark.slow
 def test_stagnation_ends_a_search_the_same_way_after_an_interruption(problem: Problem) -> None:
     options = SearchOptions(stop=Stop(stagnation=Stagnation(3000, 0.01)))
     whole = run(problem, options, 1_000_000)
@@ -78,6 +79,7 @@ def test_stagnation_means_that_the_hypervolume_has_hardly_grown() -> None:
     assert update_mark(Mark(), Archive.empty(1, 2), 40, rule).evaluations == 0
 
 
+@pytest.mark.slow
 def test_restarts_go_on_instead_and_keep_what_was_found(problem: Problem) -> None:
     options = SearchOptions(stop=Stop(stagnation=Stagnation(2000, 0.02)), restarts=2)
     snapshots = run(problem, options, 1_000_000)
@@ -95,6 +97,7 @@ def test_restarts_go_on_instead_and_keep_what_was_found(problem: Problem) -> Non
     np.testing.assert_array_equal(resumed.archive.genes, snapshots[-1].archive.genes)
 
 
+@pytest.mark.slow
 def test_certified_gap_ends_a_search() -> None:
     small = load_problem("gpt3-4k", ["fabric.max_dimensions=2"])
     measured: list[float] = []

@@ -27,6 +27,7 @@ from evo_libra.workload.layers.iteration_time import Message
 SIZES = {"torus-2d": [4, 6, 9, 12, 16, 20], "torus-3d": [8, 12, 18, 27]}
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from(["torus-2d", "torus-3d"]), COLLECTIVES, st.sampled_from(range(len(SCHEDULERS))))
 @costly(2 * CASES)
 def test_a_torus_is_rings_of_rings(seed: int, name: str, collective: Collective, scheduler: int) -> None:
@@ -49,6 +50,7 @@ def test_a_torus_is_rings_of_rings(seed: int, name: str, collective: Collective,
         assert np.rint(found * 1e9) == collective_time(collective, size, links, system)
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from(["torus-2d", "torus-3d"]), COLLECTIVES)
 @costly(2 * CASES)
 def test_tori_take_as_long_as_their_messages(seed: int, name: str, collective: Collective) -> None:
@@ -59,6 +61,7 @@ def test_tori_take_as_long_as_their_messages(seed: int, name: str, collective: C
     check(case, name, npus, collective, [case.axis(side, 1 / axes) for side in sides])
 
 
+@pytest.mark.slow
 @given(SEEDS, COLLECTIVES)
 @costly(CASES)
 def test_meshes_take_as_long_as_their_messages(seed: int, collective: Collective) -> None:
@@ -69,6 +72,7 @@ def test_meshes_take_as_long_as_their_messages(seed: int, collective: Collective
     check(case, "mesh-2d", npus, collective, [case.axis(side, 1 / 4, line=True) for side in sides])
 
 
+@pytest.mark.slow
 @given(SEEDS, COLLECTIVES)
 @costly(CASES)
 def test_hypercubes_take_as_long_as_their_messages(seed: int, collective: Collective) -> None:
@@ -78,6 +82,7 @@ def test_hypercubes_take_as_long_as_their_messages(seed: int, collective: Collec
     check(case, "hypercube", 2**bits, collective, [case.axis(2, 1 / bits)] * bits)
 
 
+@pytest.mark.slow
 @given(SEEDS, COLLECTIVES)
 @costly(CASES)
 def test_optical_rails_take_as_long_as_their_messages(seed: int, collective: Collective) -> None:
@@ -89,6 +94,7 @@ def test_optical_rails_take_as_long_as_their_messages(seed: int, collective: Col
     check(case, "ocs-rail", npus, collective, [far.axis(npus, 1.0)], (kit,))
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from(["fred-a", "fred-b", "fred-c", "fred-d"]), COLLECTIVES, st.sampled_from(range(3)))
 @costly(4 * CASES)
 def test_freds_trees_take_as_long_as_their_messages(
@@ -107,6 +113,7 @@ def test_freds_trees_take_as_long_as_their_messages(
     check(case, name, npus, collective, [], (kit,), simulation, algorithm)
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from(["torus-2d", "torus-3d", "mesh-2d", "hypercube", "fred-a", "fred-d"]))
 @costly(CASES)
 def test_messages_pass_the_links_between_their_ends(seed: int, name: str) -> None:

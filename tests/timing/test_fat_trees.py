@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from block_cases import CASES, COLLECTIVES, SEEDS, Case, design_of, draw, fidelity_of
 from block_simulation import Axis, nearest_sides
 from effort import costly
@@ -46,6 +47,7 @@ def placed(case: Case, name: str, kit: Kit, npus: int, inside: int) -> tuple[Fid
     return fidelity, design_of(fidelity, ["ring", name], [inside, npus], [1e9, case.rate * 1e9])
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from(RATIOS), st.sampled_from(sorted(FAMILIES)), COLLECTIVES, st.sampled_from(range(3)))
 @costly(CASES)
 def test_fat_trees_take_as_long_as_their_messages(
@@ -117,6 +119,7 @@ def routers(random: np.random.Generator, name: str) -> tuple[int, int, int, Netw
             )
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from(["dragonfly", "hyperx"]), COLLECTIVES, st.sampled_from(range(3)))
 @costly(2 * CASES)
 def test_routers_take_as_long_as_their_messages(seed: int, name: str, collective: Collective, algorithm: int) -> None:
@@ -160,6 +163,7 @@ def test_messages_have_an_npus_part_of_what_they_leave(seed: int, kind: str) -> 
     assert np.rint(found) == np.floor(latency + case.chunk / (case.rate * part))
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from(sorted(FAMILIES)), COLLECTIVES, st.sampled_from(range(3)), st.sampled_from(SCHEDULERS))
 @costly(200)
 def test_times_grow_with_the_ratio(

@@ -31,6 +31,7 @@ def words(command: str, result: str) -> list[str]:
     return command.format(run=result, slow=f"{result}#cheapest", fast=f"{result}#fastest").split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", SHOWN)
 def test_every_command_says_so(result: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
@@ -42,6 +43,7 @@ def test_every_command_says_so(result: str, command: str, capsys: pytest.Capture
     assert APPROXIMATION in text
 
 
+@pytest.mark.slow
 def test_the_report_and_the_terminal_ui_say_so(result: str, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert run(["report", result, "--page", str(page)]) == 0

@@ -71,6 +71,7 @@ def test_the_list_has_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert {**data["language_models"], **data["recommendation_models"]}.keys() == trained_models().keys()
 
 
+@pytest.mark.slow
 def test_the_overview_counts_them_and_the_whole_list_names_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert catalog() == 0
     rows = {cells[0]: cells for line in capsys.readouterr().out.splitlines() if (cells := line.split())}
@@ -188,6 +189,7 @@ def test_stale_entries_are_one_list_of_json(capsys: pytest.CaptureFixture[str]) 
     assert found["palomar-136"]["missing"] == ["price_usd"]
 
 
+@pytest.mark.slow
 def test_stale_entries_show_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
     """Each with the text of its source; an estimate has no year in JSON."""
     assert catalog(stale=2024, sources=True) == 0
@@ -200,6 +202,7 @@ def test_stale_entries_show_their_sources(capsys: pytest.CaptureFixture[str]) ->
     assert years["management-cables"] is None
 
 
+@pytest.mark.slow
 def test_a_year_is_that_of_the_newest_source_in_every_table(capsys: pytest.CaptureFixture[str]) -> None:
     """The data sheet of an HGX A100 is of 2020, and its price is newer."""
     kinds = {"system": "systems", "NIC": "nics", "switch": "switches", "cable": "cables", "module": "modules",

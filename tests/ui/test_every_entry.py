@@ -144,6 +144,7 @@ def asked(name: str) -> dict[str, Any]:
     return data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRODUCTS.systems)
 def test_every_system_is_evaluated_or_says_what_is_not_published(name: str) -> None:
     system = PRODUCTS.systems[name]

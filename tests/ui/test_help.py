@@ -51,7 +51,7 @@ def test_help_of_the_program_is_as_wide_as_the_terminal(monkeypatch: pytest.Monk
 def test_help_begins_with_an_example_and_follows_a_users_way() -> None:
     lines = overview(200).splitlines()
     assert lines[4:7] == [
-        "  evo-libra init mine.yaml     write a question: models, NPUs, parts, prices",
+        "  evo-libra init mine.yaml     write a question: model, systems, NPUs, budget",
         "  evo-libra search mine.yaml   find the front of time and cost",
         "  evo-libra recommend last     say which design to buy, and why",
     ]

@@ -29,6 +29,7 @@ SLOW = (
 """What a search of tables of layers under LIBRA's time, whose answer is JSON, takes longer to import than to do."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environment", [{}, {"FORCE_COLOR": "1"}])
 def test_a_search_imports_what_its_problem_has(tmp_path: Path, environment: dict[str, str]) -> None:
     given = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
@@ -66,6 +67,7 @@ print(*sys.modules)
 NOT_ON_AN_EMPTY_SCREEN = ("numpy", "polars", "matplotlib", "pydantic", "ruamel", "textual.widgets._text_area")
 
 
+@pytest.mark.slow
 def test_the_terminal_ui_imports_no_arrays_until_there_is_something_to_plot(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", EMPTY_SCREEN], capture_output=True, text=True, check=True, cwd=tmp_path

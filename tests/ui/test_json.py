@@ -25,6 +25,7 @@ def printed(capsys: pytest.CaptureFixture[str], data: dict[str, object]) -> dict
     return found
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_a_table_is_printed_as_its_rows_to_the_last_bit(rows: list[tuple[object, ...]]) -> None:
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row")

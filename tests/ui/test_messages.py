@@ -152,6 +152,7 @@ def test_the_folder_of_a_run_is_asked_for_where_a_file_is_given(say: Say, comman
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["file", "file/below"])
 def test_a_file_in_the_place_of_results_is_named_as_the_user_gave_it(say: Say, out: str) -> None:
     Path("file").touch()
@@ -179,6 +180,7 @@ def test_a_named_pipe_is_refused_at_once(say: Say) -> None:
         assert "not a regular file" in say(*words)
 
 
+@pytest.mark.slow
 def test_a_folder_with_one_run_in_it_is_that_run(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
     search = ["search", "gpt3-4k", "--evaluations", "100", "--population", "50", "--no-plot", "--json"]
     say(*search, code=0)
@@ -195,6 +197,7 @@ def test_a_folder_with_one_run_in_it_is_that_run(say: Say, capsys: pytest.Captur
     assert say("show", "x", "--out", ".") == "there is no run 'x' in ., which has no runs"
 
 
+@pytest.mark.slow
 def test_names_that_look_like_options_go_after_two_dashes(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
     say("search", "gpt3-4k", "--evaluations", "100", "--population", "50", "--no-plot", code=0)
     run_folder = next(Path("results/gpt3-4k").iterdir())
@@ -320,6 +323,7 @@ def test_a_span_that_is_the_reason_is_named(say: Say) -> None:
     assert re.search(r"\(nvlink4 \d+ with all inside it\)", said)
 
 
+@pytest.mark.slow
 def test_no_regular_expression_is_shown(say: Say) -> None:
     text = Path(mistakes.__file__).parents[1]
     patterns = {
@@ -337,6 +341,7 @@ def table_of(text: str) -> tuple[int, int]:
     return int(titled[1]), len(re.findall(r"^│ +\d+ │", text, re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_the_title_of_a_front_counts_the_rows_of_its_table(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
     say("search", "gpt3-4k", "--evaluations", "400", "--population", "100", "--no-plot", "--json", code=0)
     for rows in (1, 7, 12, 40, 1000):
@@ -372,6 +377,7 @@ def test_a_breakdown_chooses_units_too(capsys: pytest.CaptureFixture[str]) -> No
     assert " ms of it compute" not in shown
 
 
+@pytest.mark.slow
 def test_a_plan_counts_what_starting_takes(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
     Path("exp.yaml").write_text("problem: gpt3-4k\nevaluations: 200\npopulation: 50\n")
     assert run(["plan", "exp.yaml", "--json"]) == 0
@@ -386,6 +392,7 @@ def test_a_plan_counts_what_starting_takes(say: Say, capsys: pytest.CaptureFixtu
     assert (done["to_run"], done["wall_s"]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_search_that_finds_nothing_says_what_the_nearest_design_breaks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -401,6 +408,7 @@ def test_a_search_that_finds_nothing_says_what_the_nearest_design_breaks(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "numba", "seconds", "said"), [
     ("astra", False, 0.0, True),
     ("libra", False, 0.0, False),

@@ -45,6 +45,7 @@ def result_in(project: Path) -> tuple[Path, Front]:
     return result, RunFolder(result).read_front()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [None, "p.yaml"])
 def test_every_command_reads_a_result_that_has_moved(project: Path, name: str | None) -> None:
     result, front = result_in(project)
@@ -60,6 +61,7 @@ def test_every_command_reads_a_result_that_has_moved(project: Path, name: str | 
     assert found["design"].startswith(front.frame["design"][0].split("_")[0])
 
 
+@pytest.mark.slow
 def test_a_design_of_a_result_that_has_moved_is_worth_what_it_was(project: Path) -> None:
     result, front = result_in(project)
     for row in front.frame.to_dicts():
@@ -78,6 +80,7 @@ def test_a_result_whose_problem_file_is_gone_needs_it_no_more(project: Path) -> 
     assert len(call_json("rescore", result, "--time", "astra")["designs"]) == len(front)
 
 
+@pytest.mark.slow
 def test_files_of_another_problem_where_the_run_found_its_own_do_not_stand_for_them(project: Path) -> None:
     result, front = result_in(project)
     old = project.parent / "here"
@@ -88,6 +91,7 @@ def test_files_of_another_problem_where_the_run_found_its_own_do_not_stand_for_t
     assert [row["time_ms_rescored"] for row in found["designs"]] == front.frame["time_ms"].to_list()
 
 
+@pytest.mark.slow
 def test_a_result_that_has_moved_without_the_files_of_its_problem_says_so(project: Path) -> None:
     result, _ = result_in(project)
     alone = result.rename(project.parent / "alone")
@@ -99,6 +103,7 @@ def test_a_result_that_has_moved_without_the_files_of_its_problem_says_so(projec
         call("rescore", alone, "--time", "libra", "--problem", "gpt3-4k")
 
 
+@pytest.mark.slow
 def test_lanes_that_were_solved_for_are_no_whole_ones_under_another_time(tmp_path: Path) -> None:
     changes = ["npus=64", "bandwidth=optimal", "fabric.blocks=[ring, switch]"]
     found = call_json("search", design_file("dlrm-1k-parts"), *options(NUMBERS), "--out", tmp_path, *sets(changes))

@@ -44,8 +44,9 @@ def test_a_count_is_not_rounded(say: Say, words: list[str]) -> None:
     assert say(*words) == f"Invalid value for {words[-2]}: found 8.5; a whole number is needed"
 
 
+@pytest.mark.slow
 def test_text_that_aliases_repeat_counts_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_reader, "MAX_BYTES", 1_000_000)  # a tenth: the reader of YAML is slow
+    monkeypatch.setattr(yaml_reader, "MAX_BYTES", 1_000_000)  # half: the reader of YAML is slow
     bomb = f"a: &a '{'x' * 40_000}'\nb: [{', '.join(['*a'] * 1_500)}]\n"  # 60 MB
     tracemalloc.start()
     with pytest.raises(InputError, match="more than 1 MB of text, that which aliases repeat included"):
@@ -55,6 +56,7 @@ def test_text_that_aliases_repeat_counts_each_time(monkeypatch: pytest.MonkeyPat
     assert peak < 8e6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "text"), [("search", STARTER), ("plan", "problem: gpt3-4k\n")])
 def test_of_thousands_of_unknown_keys_the_first_are_named(
     say: Say, monkeypatch: pytest.MonkeyPatch, command: str, text: str
@@ -69,6 +71,7 @@ def test_of_thousands_of_unknown_keys_the_first_are_named(
     assert len(compared) <= 10 * 50  # not with every key, and thousands of times
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ['"a\\0b"', LONG])
 def test_names_that_no_file_can_have(say: Say, name: str) -> None:
     starter = STARTER.replace("catalog: libra-cosearch ", "catalog: libra ")
@@ -127,6 +130,7 @@ def test_an_objective_of_zero_is_one_sentence(engine: str) -> None:
         search(Free(), engine=engine, evaluations=100, population=20)
 
 
+@pytest.mark.slow
 def test_a_catalogue_without_prices_is_one_sentence(say: Say) -> None:
     free = "{link_usd_per_GBps: 0, switch_usd_per_GBps: 0, nic_usd_per_GBps: 0}"
     Path("free.yaml").write_text(f"name: free\nsource: here\ntechnologies: {{pod: {free}}}\n")

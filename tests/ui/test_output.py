@@ -75,6 +75,7 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     return command
 
 
+@pytest.mark.slow
 def test_commands_print_no_escape_of_any_file(
     evil_store: Path, printed: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +99,7 @@ def test_commands_print_no_escape_of_any_file(
         assert escape not in text
 
 
+@pytest.mark.slow
 def test_the_terminal_ui_draws_no_escape_of_any_file(evil_store: Path, tmp_path: Path) -> None:
     async def look() -> str:
         app = TerminalUI(evil_store / "results", cache=tmp_path / "cache")
@@ -187,6 +189,7 @@ def test_messages_are_short_and_keep_their_ends(capsys: pytest.CaptureFixture[st
     assert len(second) < 520
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 @pytest.mark.parametrize("words", [["catalog"], ["catalog", "--json"], ["--help"]])
 def test_a_full_output_is_one_sentence(tmp_path: Path, words: list[str]) -> None:
@@ -196,6 +199,7 @@ def test_a_full_output_is_one_sentence(tmp_path: Path, words: list[str]) -> None
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["results", "--help"])
 def test_a_closed_output_is_one_sentence(tmp_path: Path, words: str) -> None:
     done = shell(tmp_path, f"{COMMAND} {words} >&-")
@@ -216,6 +220,7 @@ def test_what_a_terminal_that_is_gone_did_not_take_is_no_failure(tmp_path: Path)
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_names_that_are_no_text_are_printed(tmp_path: Path) -> None:
     name = os.fsdecode(b"\xff\xfe.yaml")
     assert evaluated(tmp_path, "search", name).stderr.startswith("evo-libra: \\udcff\\udcfe.yaml: cannot be read")

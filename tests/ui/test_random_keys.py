@@ -84,7 +84,11 @@ def test_no_keys_end_the_ui(drive: Callable[..., None], seed: int) -> None:
     drive(body)
 
 
-@pytest.mark.parametrize("key", ["n", "e", "O", "c", "w", "E", "D", "ctrl+x", "r", "question_mark", "ctrl+p"])
+MORE_KEYS = ("e", "O", "c", "w", "D", "r", "question_mark", "ctrl+p")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["n", "E", "ctrl+x", *(pytest.param(key, marks=pytest.mark.slow) for key in MORE_KEYS)])
 @pytest.mark.parametrize(
     "answer", [pytest.param("enter", marks=pytest.mark.slow), "escape", pytest.param("ctrl+s", marks=pytest.mark.slow)]
 )
@@ -99,6 +103,7 @@ def test_an_answer_given_twice_counts_once(drive: Callable[..., None], key: str,
     drive(body)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_tabs_that_change_faster_than_they_are_shown_settle(drive: Callable[..., None]) -> None:
     async def body(driver: Any) -> None:
@@ -110,6 +115,7 @@ def test_tabs_that_change_faster_than_they_are_shown_settle(drive: Callable[...,
     drive(body)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(("answer", "starts"), [("ctrl+s", 1), ("escape", 0)])
 def test_an_edited_problem_is_started_or_left_once(
@@ -135,6 +141,7 @@ def test_an_edited_problem_is_started_or_left_once(
     assert len(started) == starts
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_a_command_chosen_twice_in_the_palette_is_done_once(drive: Callable[..., None]) -> None:
     async def body(driver: Any) -> None:
@@ -151,8 +158,11 @@ def test_a_command_chosen_twice_in_the_palette_is_done_once(drive: Callable[...,
     drive(body)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
-@pytest.mark.parametrize("key", ["pageup", "pagedown", "up", "down", "ctrl+home"])
+@pytest.mark.parametrize(
+    "key", ["pageup", *(pytest.param(key, marks=pytest.mark.slow) for key in ("pagedown", "up", "down", "ctrl+home"))]
+)
 def test_keys_in_a_palette_that_finds_nothing_change_nothing(drive: Callable[..., None], key: str) -> None:
     async def body(driver: Any) -> None:
         await driver.press("ctrl+p")
@@ -164,6 +174,7 @@ def test_keys_in_a_palette_that_finds_nothing_change_nothing(drive: Callable[...
     drive(body)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("key", ["pageup", "pagedown"])
 def test_keys_in_a_palette_that_has_no_room_change_nothing(drive: Callable[..., None], key: str) -> None:

@@ -34,12 +34,14 @@ def shown(store: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes]
     program.wait()
 
 
+@pytest.mark.slow
 def test_the_ui_ends_with_its_terminal(shown: tuple[subprocess.Popen[bytes], int]) -> None:
     program, inner = shown
     os.close(inner)
     assert code_of(program) == 0
 
 
+@pytest.mark.slow
 def test_the_ui_ends_when_it_is_told_to(shown: tuple[subprocess.Popen[bytes], int]) -> None:
     program, inner = shown
     program.send_signal(signal.SIGTERM)
@@ -72,6 +74,7 @@ print("ready", flush=True)
 """
 
 
+@pytest.mark.slow
 def test_an_exception_inside_the_ui_ends_the_process_with_the_terminal_restored(store: Path) -> None:
     process, inner = start([sys.executable, "-c", CRASHING, store])
     before = termios.tcgetattr(inner)
@@ -82,6 +85,7 @@ def test_an_exception_inside_the_ui_ends_the_process_with_the_terminal_restored(
     os.close(inner)
 
 
+@pytest.mark.slow
 def test_a_process_that_does_not_leave_a_terminal_that_is_gone_is_ended() -> None:
     process, inner = start([sys.executable, "-c", DEAF])
     while b"ready" not in os.read(inner, 1 << 12):

@@ -54,6 +54,7 @@ def commands(folder: Path, result: str) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["evaluate", "search", "recommend", "certify"])
 def test_every_command_says_by_how_much(
     name: str, folder: Path, result: str, capsys: pytest.CaptureFixture[str]
@@ -71,6 +72,7 @@ def test_every_command_says_by_how_much(
         assert one["physical_time_ms"] - one["time_ms"] == pytest.approx(traffic["added_ms"], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_report_says_so(result: str, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert run(["report", result, "--page", str(page)]) == 0
@@ -87,7 +89,7 @@ def test_nothing_is_said_where_links_carry_it(folder: Path, capsys: pytest.Captu
 
 def test_the_file_to_begin_with_has_physical_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.yaml"
-    assert run(["init", str(file)]) == 0
+    assert run(["init", str(file), "--example", "libra"]) == 0
     design = "RI(4)@chiplet:100_RI(16)@node:100_SW(16)@pod:100"  # groups of 16 hold a part of the second dimension
     times = [
         json.loads(said(["evaluate", str(file), *set_, "--design", design, "--json"], capsys))["time_ms"]

@@ -155,6 +155,7 @@ def test_bars_stand_behind_points_and_the_axis_holds_them() -> None:
     assert np.flatnonzero(signs[:, first]).max() <= np.flatnonzero(signs[:, second]).min() + 1
 
 
+@pytest.mark.slow
 @patient
 @given(
     points=st.sets(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=1),
@@ -434,6 +435,7 @@ def test_an_axis_has_two_ticks_at_least(values: list[float], cells: int, *, log:
     assert len(ticks(x, cells // 4, across=False)) > 1
 
 
+@pytest.mark.slow
 @given(any_plot(labels=st.just("a")))
 @costly(100)
 def test_tick_labels_do_not_touch(case: Plot) -> None:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from patience import run_to_end
 
 from evo_libra.experiment.run.record import RUN_FIGURES
@@ -46,6 +47,7 @@ def test_fronts_are_glanced_at_as_they_are_read_later(store: Path, tmp_path: Pat
     assert again.look(wanted).data[runs["done"]].front is not None
 
 
+@pytest.mark.slow
 def test_a_glance_imports_neither_frames_nor_searches(store: Path, tmp_path: Path) -> None:
     session = Session(store, tmp_path / "cache")
     runs = {run.status: run.id for run in session.look(Wanted(), data=False).every}

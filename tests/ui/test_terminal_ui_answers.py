@@ -36,6 +36,7 @@ def test_the_first_answer_says_what_the_front_recommends() -> None:
         assert row["runner_up_is"] in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(
     ("key", "said"),
@@ -52,6 +53,7 @@ def test_a_key_answers_and_escape_leaves(drive: Drive, key: str, said: str) -> N
     drive(look, size=(120, 60))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_a_baseline_is_what_a_design_stands_beside(drive: Drive) -> None:
     async def look(driver: Any) -> None:
@@ -64,6 +66,7 @@ def test_a_baseline_is_what_a_design_stands_beside(drive: Drive) -> None:
     drive(look, size=(120, 60))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_the_knee_is_that_of_the_commands(drive: Drive) -> None:
     async def look(driver: Any) -> None:
@@ -74,6 +77,7 @@ def test_the_knee_is_that_of_the_commands(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.slow
 def test_a_design_that_is_not_known_is_said(drive: Drive, write_run: Callable[..., Any]) -> None:
     write_run(1, "interrupted", share=0.5)
 
@@ -85,6 +89,7 @@ def test_a_design_that_is_not_known_is_said(drive: Drive, write_run: Callable[..
     drive(look)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_a_key_draws_the_network_of_the_selected_design(drive: Drive, ascii_only: bool) -> None:  # noqa: FBT001 - pytest's
@@ -102,6 +107,7 @@ def test_a_key_draws_the_network_of_the_selected_design(drive: Drive, ascii_only
     drive(look, ascii_only=ascii_only, size=(120, 60))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_it_opens_on_the_run_at_work(drive: Drive) -> None:
     async def look(driver: Any) -> None:

@@ -44,6 +44,7 @@ def text(lines: list[Line]) -> str:
     return "\n".join("".join(part for part, _ in line) for line in lines)
 
 
+@pytest.mark.slow
 def test_details_have_networks_and_sections(front: Front, breakdown: Breakdown) -> None:
     design = Design("", "order 0 of 2", {}, front.frame["design"][0])
     shown = text(detail_lines(design, breakdown, None, 46, ascii_only=True))
@@ -54,6 +55,7 @@ def test_details_have_networks_and_sections(front: Front, breakdown: Breakdown) 
     assert max(map(len, shown.splitlines())) <= 46
 
 
+@pytest.mark.slow
 def test_the_picture_is_that_of_the_order(front: Front, breakdown: Breakdown) -> None:
     shown = text(picture_lines(breakdown, 60, ascii_only=True))
     assert shown.startswith(front.frame["design"][0].partition(" | ")[0])

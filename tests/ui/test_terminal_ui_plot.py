@@ -76,6 +76,7 @@ def test_zoom_keeps_the_place_it_is_at() -> None:
     assert second.y.high - second.y.low == pytest.approx(0.5 * (first.y.high - first.y.low))
 
 
+@pytest.mark.slow
 @given(factors=st.lists(st.sampled_from([0.5, 0.8, 1.25, 3.0]), max_size=80), log=st.booleans())
 @patient
 def test_however_far_one_zooms_it_can_be_drawn(factors: list[float], *, log: bool) -> None:
@@ -172,6 +173,7 @@ def test_crowded_fronts_are_dots_unless_there_are_no_colours() -> None:
     assert draw(picture(None, run), 60, 20, ASCII).plain().isascii()
 
 
+@pytest.mark.slow
 @given(width=st.integers(0, 90), height=st.integers(0, 30), fronts=st.integers(1, 8), ascii_only=st.booleans())
 @patient
 def test_any_size_can_be_drawn(width: int, height: int, fronts: int, *, ascii_only: bool) -> None:

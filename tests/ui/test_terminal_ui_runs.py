@@ -17,6 +17,7 @@ from evo_libra.experiment.run.spec import Experiment, manifest_of, run_of
 from evo_libra.experiment.store.claim import Lease
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.experiment.store.messages import all_requested, requested
+from evo_libra.named_code import ANY, trust
 from evo_libra.ui.terminal import new_run as launch
 from evo_libra.ui.terminal.widgets.dialogs import Confirm, Form
 from evo_libra.ui.terminal.widgets.editor import Editor
@@ -53,6 +54,7 @@ def queued_id(seed: int) -> str:
     return f"gpt3-4k/nsga2-00009999-e20000-s{seed}"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("batch")
 def test_runs_at_work_are_paused_resumed_and_stopped(drive: Drive, store: Path) -> None:
     async def look(driver: Any) -> None:
@@ -77,6 +79,7 @@ def test_runs_at_work_are_paused_resumed_and_stopped(drive: Drive, store: Path) 
     drive(look)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("batch")
 def test_whole_batches_are_paused_resumed_and_stopped(drive: Drive, store: Path) -> None:
     async def look(driver: Any) -> None:
@@ -94,6 +97,7 @@ def test_whole_batches_are_paused_resumed_and_stopped(drive: Drive, store: Path)
     drive(look)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_leaving_stops_nothing_unless_asked(drive: Drive, store: Path) -> None:
     async def leave(driver: Any) -> None:
@@ -114,6 +118,7 @@ def test_leaving_stops_nothing_unless_asked(drive: Drive, store: Path) -> None:
         assert requested(store, ".batches/sweep") == "stop"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("batch")
 def test_failed_runs_of_a_batch_at_work_are_tried_again(drive: Drive, write_run: Callable[..., Path]) -> None:
     failed = write_run(7, "failed", share=0.1)
@@ -130,6 +135,7 @@ def test_failed_runs_of_a_batch_at_work_are_tried_again(drive: Drive, write_run:
     drive(look)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_batches_and_single_runs_are_started(drive: Drive, started: list[Any]) -> None:
     async def look(driver: Any) -> None:
@@ -153,6 +159,7 @@ def test_batches_and_single_runs_are_started(drive: Drive, started: list[Any]) -
     assert started == [("sweep.yaml", (), "--workers 2"), ("mine.yaml", (), "")]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_what_cannot_be_asked_is_said(drive: Drive, started: list[Any]) -> None:
     async def look(driver: Any) -> None:
@@ -175,6 +182,25 @@ def test_what_cannot_be_asked_is_said(drive: Drive, started: list[Any]) -> None:
     assert not started
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("store")
+def test_escape_leaves_the_editor_and_asks_again_where_a_text_was_edited(drive: Drive) -> None:
+    async def look(driver: Any) -> None:
+        await driver.press("c")
+        assert isinstance(driver.app.screen, Editor)
+        await driver.press("escape")
+        await driver.until(lambda: not isinstance(driver.app.screen, Editor))
+        await driver.press("c")
+        driver.app.screen.query_one("#text").text = "edited"
+        await driver.press("escape")
+        await driver.until(lambda: "Escape leaves without the changes" in driver.text)
+        await driver.press("escape")
+        await driver.until(lambda: not isinstance(driver.app.screen, Editor))
+
+    drive(look)
+
+
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_copy_is_edited_checked_and_really_run(drive: Drive) -> None:
     async def look(driver: Any) -> None:
@@ -196,6 +222,7 @@ def test_copy_is_edited_checked_and_really_run(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_a_problem_is_completed_edited_and_started(drive: Drive, started: list[Any], tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("problem: gpt3-4k\n")
@@ -230,6 +257,7 @@ def test_a_problem_starts_as_the_same_run_as_its_search(tmp_path: Path, problem:
     assert [spec.id for spec in load_experiment(path).runs] == [run_of(origin_of(problem, [])).id]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_a_problem_that_cannot_be_read_is_said(drive: Drive, started: list[Any], tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("workloads: [\n")
@@ -269,6 +297,7 @@ SEARCHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", [True, False], ids=["begun", "queued"])
 @pytest.mark.parametrize("keys", SEARCHES.values(), ids=SEARCHES)
 def test_a_copy_has_every_key_of_the_run(drive: Drive, store: Path, tmp_path: Path, keys: str, *, begun: bool) -> None:
@@ -297,30 +326,38 @@ def test_a_copy_has_every_key_of_the_run(drive: Drive, store: Path, tmp_path: Pa
     assert replace(copy, experiment=spec.experiment, label=spec.label) == spec
 
 
+@pytest.mark.usefixtures("own_trust")
 def test_a_copy_of_a_run_in_python_that_has_not_begun_lies_beside_its_module(store: Path, tmp_path: Path) -> None:
     (tmp_path / "toy.py").write_text("from problems.two_tier import problem\n")
     (tmp_path / "problems").symlink_to(Path(__file__).parents[2] / "problems")
+    trust(ANY)
     spec = run_of(origin_of("toy:problem", [], tmp_path), evaluations=300)
     write_plan(Experiment("mine", tmp_path / "mine.yaml", (spec,), 1.0), store)
     catalogue = Catalogue.open(store, tmp_path / "cache")
     run, batches = catalogue.find(spec.id), catalogue.batches()
     text = launch.experiment_text(run, "copy", batches)
-    assert "\n# Starting it runs code that the run names: toy:problem.\n" in text
+    assert "\n# The run names code, toy:problem: --trust-code runs it.\n" in text
     path = launch.write_experiment(store, run, "copy", text, batches)
     assert path == tmp_path / "copy.yaml"
     assert [one.id for one in load_experiment(path).runs] == [spec.id]
 
 
+@pytest.mark.usefixtures("own_trust")
 def test_whoever_starts_a_run_is_told_which_code_that_runs(store: Path, tmp_path: Path) -> None:
     (tmp_path / "toy.py").write_text("from problems.two_tier import problem\n")
+    trust(ANY)
     spec = run_of(origin_of("toy:problem", [], tmp_path), evaluations=300)
     RunFolder(store / spec.id).write_json("manifest.json", manifest_of(spec, build(spec.origin), [], Path()))
     catalogue = Catalogue.open(store, tmp_path / "cache")
     run, other = catalogue.find(spec.id), next(one for one in catalogue.runs() if one.id != spec.id)
-    assert launch.with_warning("Go on?", run) == "Go on? This runs code: toy:problem"
+    assert (
+        launch.with_warning("Go on?", run)
+        == "Go on? The run names code, toy:problem: --trust-code among the options runs it."
+    )
     assert launch.with_warning("Go on?", other) == "Go on?"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_a_run_that_has_not_begun_and_whose_plan_does_not_tell_it_is_not_copied(drive: Drive) -> None:
     async def look(driver: Any) -> None:

@@ -32,6 +32,7 @@ def colours(driver: Any) -> set[tuple[int, int, int]]:
     return {tuple(colour.get_truecolor()) for colour in found if not colour.is_default}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("size", SIZES)
 def test_screen_at_three_sizes(drive: Drive, size: str) -> None:
@@ -46,6 +47,7 @@ def test_screen_at_three_sizes(drive: Drive, size: str) -> None:
     drive(look, size=SIZES[size])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_ascii_screen_has_ascii_alone(drive: Drive) -> None:
     async def look(driver: Any) -> None:
@@ -55,6 +57,7 @@ def test_ascii_screen_has_ascii_alone(drive: Drive) -> None:
     drive(look, ascii_only=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_no_color_screen_is_grey_and_keeps_markers_apart(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -69,6 +72,7 @@ def test_no_color_screen_is_grey_and_keeps_markers_apart(drive: Drive, monkeypat
     drive(look)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_light_and_dark(drive: Drive) -> None:
     async def look(driver: Any) -> None:
@@ -83,6 +87,7 @@ def test_light_and_dark(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_light_can_be_asked_for(drive: Drive) -> None:
     async def look(driver: Any) -> None:
@@ -91,6 +96,7 @@ def test_light_can_be_asked_for(drive: Drive) -> None:
     drive(look, light=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_size_can_change_while_it_runs(drive: Drive) -> None:
     async def look(driver: Any) -> None:
@@ -107,6 +113,7 @@ def test_size_can_change_while_it_runs(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.slow
 def test_empty_folder_says_so(drive: Drive, tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
 

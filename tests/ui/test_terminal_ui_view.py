@@ -12,12 +12,14 @@ from textual.command import CommandPalette
 
 from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
 from evo_libra.ui.terminal.widgets.dialogs import Choose, Form, Help
+from evo_libra.ui.terminal.widgets.lists import Table
 from evo_libra.ui.terminal.widgets.plots import Scatter
 
 Drive = Callable[..., None]
 pytestmark = pytest.mark.usefixtures("store")
 
 
+@pytest.mark.slow
 def test_runs_are_filtered_while_the_filter_is_typed(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press("slash")
@@ -36,6 +38,7 @@ def test_runs_are_filtered_while_the_filter_is_typed(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.slow
 def test_runs_are_sorted_by_key_and_by_mouse(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press("s", "s")
@@ -50,6 +53,7 @@ def test_runs_are_sorted_by_key_and_by_mouse(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.slow
 def test_several_runs_in_one_plot(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press("m", "j", "m", "j", "j", "j")
@@ -64,6 +68,7 @@ def test_several_runs_in_one_plot(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.slow
 def test_no_more_runs_than_can_be_told_apart(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press(*["m", "j"] * 8)
@@ -73,6 +78,7 @@ def test_no_more_runs_than_can_be_told_apart(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.slow
 def test_objectives_axes_zoom_and_fit(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         first = driver.main.board.picture()
@@ -97,6 +103,7 @@ def test_objectives_axes_zoom_and_fit(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.slow
 def test_designs_are_stepped_through_clicked_zoomed_and_dragged(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press("2", "g")
@@ -125,6 +132,25 @@ def test_designs_are_stepped_through_clicked_zoomed_and_dragged(drive: Drive) ->
     drive(look)
 
 
+@pytest.mark.slow
+def test_a_query_chooses_designs_of_the_plot_and_the_table(drive: Drive) -> None:
+    async def look(driver: Any) -> None:
+        await driver.settled()
+        for query, said in (("time<<3", "character 6 of 'time<<3'"), ("#99", "none of 21 designs fits '#99'")):
+            await driver.press("F", *query, "enter")
+            await driver.said(said)
+        await driver.press("F", *"#1,2,5", "enter")
+        await driver.pilot.pause()
+        assert driver.main.board.state.part == "#1,2,5"
+        assert driver.main.board.data.front.frame["id"].to_list() == [1, 2, 5]
+        await driver.press("f")
+        await driver.pilot.pause()
+        assert len(driver.main.query_one("#front", Table).rows) == 3
+
+    drive(look)
+
+
+@pytest.mark.slow
 def test_tabs_show_design_front_and_log(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.settled()
@@ -144,6 +170,7 @@ def test_tabs_show_design_front_and_log(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.slow
 def test_designs_are_compared_with_a_baseline(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press("2", "g", "b", "G")
@@ -158,6 +185,7 @@ def test_designs_are_compared_with_a_baseline(drive: Drive) -> None:
     drive(look, size=(160, 40))
 
 
+@pytest.mark.slow
 def test_export_writes_tables_figures_and_text(drive: Drive, tmp_path: Path) -> None:
     async def look(driver: Any) -> None:
         await driver.press("m", "j")
@@ -178,6 +206,7 @@ def test_export_writes_tables_figures_and_text(drive: Drive, tmp_path: Path) -> 
     assert "network cost [MUSD]" in (tmp_path / "out.txt").read_text()
 
 
+@pytest.mark.slow
 def test_help_names_every_key_and_palette_does_what_they_do(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press("question_mark")
@@ -204,6 +233,7 @@ def test_every_key_is_documented() -> None:
     assert [line for line in page.splitlines() if line.startswith("| `")] == [*keys, *moves]
 
 
+@pytest.mark.slow
 def test_frozen_display_stands_still(drive: Drive, write_run: Callable[..., Path]) -> None:
     async def look(driver: Any) -> None:
         await driver.press("space")
@@ -217,6 +247,7 @@ def test_frozen_display_stands_still(drive: Drive, write_run: Callable[..., Path
     drive(look)
 
 
+@pytest.mark.slow
 def test_copy_keeps_the_design_and_quit_leaves(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.settled()

@@ -34,6 +34,7 @@ def test_an_evaluation_says_how_much_an_iteration_is(capsys: pytest.CaptureFixtu
     assert {key: workload[key] for key in SIZE} == SIZE
 
 
+@pytest.mark.slow
 def test_a_search_says_how_much_an_iteration_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["search", "gpt3-4k", "--evaluations", "300", "--out", str(tmp_path), "--no-plot"]
     assert f"gpt-3-libra tp=16 dp=256: {WORDS}" in " ".join(output(capsys, *words).split())  # in folded lines

@@ -16,6 +16,7 @@ EXPERIMENT = Path(__file__).parents[2] / "experiments" / "comet.yaml"
 yaml = YAML(typ="safe")
 
 
+@pytest.mark.slow
 def test_gradients_scattered_once_a_step_give_the_gain_of_the_abstract(monkeypatch: pytest.MonkeyPatch) -> None:
     """The abstract of arXiv 2211.16648 says up to 1.4; how often its ZeRO scatters is not known."""
 
@@ -27,6 +28,7 @@ def test_gradients_scattered_once_a_step_give_the_gain_of_the_abstract(monkeypat
     assert comet.gain(comet.AT) == pytest.approx(comet.GAIN, abs=0.05)
 
 
+@pytest.mark.slow
 def test_up_to_eight_sequences_in_a_microbatch_gain_more_than_the_abstract_says() -> None:
     rows = {row.id: row.ours for source in comet.COMET for row in source.rows()}
     one, _, several, difference = rows.values()

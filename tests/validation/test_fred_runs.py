@@ -79,6 +79,7 @@ def test_communication_of_gpt_3_is_what_its_links_are_faster() -> None:
     assert BY_NAME["GPT-3"].exposed_gain() == pytest.approx(4.1, rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_faster_npus_give_the_published_speedup(run: FredRun) -> None:
     factor = run.missing_speed()
@@ -86,6 +87,7 @@ def test_faster_npus_give_the_published_speedup(run: FredRun) -> None:
     assert run.speedups(0.9 * factor)[1] < run.published[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sweep", SWEEPS, ids=lambda sweep: sweep.name)
 def test_averages_over_strategies(sweep: FredSweep) -> None:
     found = sweep.strategies()

@@ -64,6 +64,7 @@ def fits_of(npu: str, texts: Iterable[str]) -> dict[str, KernelFit]:
     return {fit.key: fit for fit in fit_kernels(accelerator(npu), tables)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("npu", [
     "a100-80gb", "h100-80gb", "b200",
     *(pytest.param(name, marks=pytest.mark.slow) for name in ("gb200", "b300", "gb300", "l40s-48gb", "rtx-pro-6000")),
@@ -83,6 +84,7 @@ def test_samples_have_the_rates_of_the_catalogue(npu: str) -> None:
     assert fits["kernels.decode"].constants["bandwidth"] == pytest.approx(decode.bandwidth, abs=0.1)
 
 
+@pytest.mark.slow
 @given(
     st.floats(0.3, 0.95), st.floats(1, 20), st.floats(0.4, 0.95), st.floats(0.3, 3), st.floats(1, 30),
     st.sampled_from(EXPONENTS), st.sampled_from(["bf16", "fp8"]),
@@ -110,6 +112,7 @@ def test_products_made_of_constants_have_them(
         assert found.constants["quantisation"] == pytest.approx(quantised, abs=0.1)
 
 
+@pytest.mark.slow
 def test_products_with_few_rows_made_of_constants_have_them() -> None:
     npu = replace(accelerator("h100-80gb"), decode=DecodeConstants(bandwidth=0.6, fixed_us=7.0))
     cells = [(m, n, k) for m in (1, 16, 64) for n in (1024, 4096, 16384) for k in (1024, 4096, 16384)]
@@ -132,6 +135,7 @@ def test_collectives_made_of_constants_have_them() -> None:
     assert fit.rows == 16
 
 
+@pytest.mark.slow
 def test_the_command_prints_an_accelerator_that_a_problem_file_takes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,6 +161,7 @@ def test_attention_within_a_window_and_on_another_cache_is_left_out() -> None:
     assert table.left == {"bfloat16 within a window": 1, "bfloat16 on a cache of fp8": 1}
 
 
+@pytest.mark.slow
 def test_a_table_in_parquet_gives_what_the_same_table_with_commas_gives(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -192,6 +197,7 @@ def test_too_few_rows_are_refused() -> None:
         fits_of("h100-80gb", [table_text("gemm", "bf16", [[4096, 4096, 4096, 200.0]] * 9)])
 
 
+@pytest.mark.slow
 def test_tables_of_two_devices_and_of_other_units_are_refused() -> None:
     text = measured("h100-80gb")[0]
     with pytest.raises(InputError, match="the tables are of several devices: NVIDIA A100, NVIDIA H100"):
@@ -209,6 +215,7 @@ def survives(text: str) -> None:
         assert "\n" not in str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [30, pytest.param(2000, marks=pytest.mark.slow)])
 def test_tables_survive_mutations(count: int) -> None:
     random = np.random.default_rng(0)

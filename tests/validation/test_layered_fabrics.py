@@ -45,6 +45,7 @@ def test_validate_has_the_golden_rows() -> None:
         assert atop()[key] == GOLDEN[key]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "rows", "largest"), [("fabric-paths", 38, 2e-5), ("fabric-parts", 55, 0.0)])
 def test_sources_are_exact_but_for_one_figure(name: str, rows: int, largest: float) -> None:
     found = [row for source in LAYERED_FABRICS if source.name == name for row in source.rows()]

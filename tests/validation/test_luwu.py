@@ -40,6 +40,7 @@ def test_throughput_of_the_175b_model() -> None:
     assert abs(rows_of("luwu-throughput")[0].error) < 0.03
 
 
+@pytest.mark.slow
 def test_the_largest_models_and_microbatches_are_those_of_the_paper() -> None:
     assert [row.ours for row in rows_of("luwu-largest")] == [1000, 175, 1.3, 16, 8]
     assert not fits("1.0T", NETWORK, 16)
@@ -51,6 +52,7 @@ def test_ratios_are_on_the_published_side_of_1() -> None:
     assert all((row.published > 1) == (row.ours > 1) for row in rows), rows
 
 
+@pytest.mark.slow
 def test_each_term_slows_the_baselines_or_leaves_them_alone() -> None:
     for baseline in BASELINES:
         found = [baseline.ratio(with_terms(count)) for count in range(len(TERMS) + 1)]

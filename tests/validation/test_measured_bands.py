@@ -26,11 +26,13 @@ def members() -> Members:
     return members_of(computed())
 
 
+@pytest.mark.slow
 def test_the_table_is_what_the_rows_give() -> None:
     """`python -m evo_libra.validation.measured_bands` makes it again."""
     assert text_of(table_of(computed())) == TABLE.read_text()
 
 
+@pytest.mark.slow
 def test_bands_hold_rows_that_they_were_made_without() -> None:
     """Bands of 80 % hold 90 % of single rows that are left out, and of whole series."""
     rows, series = without_row(members()), without_series(members())
@@ -39,6 +41,7 @@ def test_bands_hold_rows_that_they_were_made_without() -> None:
     assert 0.70 <= share(series) <= 0.95
 
 
+@pytest.mark.slow
 def test_bands_hold_steps_of_2024_to_2026_of_models_that_are_left_out() -> None:
     """Of MLPerf, DGX Cloud and torchtitan: 93 % of the rows of models that the band was made without."""
     recent = [one for one in without_series(members()) if one.row.id.startswith(("mlperf", "dgxc", "titan"))]
@@ -46,6 +49,7 @@ def test_bands_hold_steps_of_2024_to_2026_of_models_that_are_left_out() -> None:
     assert 0.70 <= share(recent) <= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", ["time", "memory"])
 def test_bands_of_training_hold_rows_that_are_left_out(figure: str) -> None:
     mine = [one for one in without_row(members()) if one.row.figure == figure and one.row.step is not None]

@@ -31,6 +31,7 @@ def test_a_published_plan_is_within_five_percent_of_the_best_that_fits(name: str
     assert best <= seconds_of(row, setup) <= 1.05 * best
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["llama-3.1-70b", "mixtral-8x7b", "gpt-3-175b", "deepseek-v3"]), st.integers(3, 10))
 @settings(max_examples=20)
 def test_every_plan_divides_what_it_must_divide(name: str, exponent: int) -> None:

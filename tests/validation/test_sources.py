@@ -63,6 +63,7 @@ def test_a_fit_finds_the_constants_again() -> None:
     assert all(half.errors.mean <= 0.036 for half in found.halves)
 
 
+@pytest.mark.slow
 def test_no_name_is_that_of_another_source_or_group_and_every_source_has_rows() -> None:
     names = [source.name for source in SOURCES]
     assert len({*names, *groups_of(SOURCES)}) == len(names) + len(groups_of(SOURCES))

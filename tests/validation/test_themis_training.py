@@ -59,6 +59,7 @@ def test_two_parts_of_a_bar_give_the_same_compute() -> None:
     assert found == pytest.approx(outside / reduced * (forward + backward), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_experiment_has_the_networks_of_the_paper() -> None:
     experiment = load_experiment(Path(__file__).parents[2] / "experiments" / "themis.yaml")
     assert list(dict.fromkeys(run.problem["fabric"]["shape"] for run in experiment.runs)) == list(designs().values())

@@ -38,6 +38,7 @@ ERRORS = {
 """Rows of each source, and the largest mean and maximum of the sizes of their relative errors."""
 
 
+@pytest.mark.slow
 def test_each_class_of_rows_is_as_far_as_its_page_says() -> None:
     assert list(ERRORS) == [source.name for source in TRAINING_2026]
     for source in TRAINING_2026:

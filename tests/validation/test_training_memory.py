@@ -29,6 +29,7 @@ def needed(setup: Setup, plan: Plans) -> float:
     return float(np.ravel(sum(memory_on_npu(setup, plan).values(), np.zeros(1)))[0])
 
 
+@pytest.mark.slow
 def test_all_plans_that_ran_fit() -> None:
     assert len(RAN) == 33 + 138 + 46
     over = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
 from designs import design_file
 
 from evo_libra import load_problem
@@ -30,6 +31,7 @@ def asked(path: Path) -> list[str]:
     return [f"{path.relative_to(PACKAGE)}: {', '.join(sorted(some & KINDS))}" for some in names if some & KINDS]
 
 
+@pytest.mark.slow
 def test_few_ask_of_which_kind_something_is() -> None:
     found = [line for path in sorted(PACKAGE.rglob("*.py")) for line in asked(path)]
     assert len(found) <= MOST, found
@@ -55,6 +57,7 @@ def test_layers_say_what_they_send() -> None:
     assert loop.figures({"tp": 4, "all": 16})["parallelism"] == {"tp": 4}
 
 
+@pytest.mark.slow
 def test_steps_say_what_needs_memory() -> None:
     problem = load_problem(design_file("mixtral-8x7b-256"))
     assert isinstance(problem, Problem)

@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import StorageError, counted
+from evo_libra.errors import InputError, StorageError, counted
 from evo_libra.experiment.execution.job import Executor, Job, Report, Undelivered
 from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
-from evo_libra.experiment.execution.worker import abandon
+from evo_libra.experiment.execution.worker import ATTEMPTS, abandon
+from evo_libra.experiment.run.record import RunFigures
 from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.claim import Lease, current_claim, server_time
-from evo_libra.experiment.store.folder import RUNNER, RunFolder
+from evo_libra.experiment.store.folder import DONE, FAILED, RUNNER, RunFolder
 from evo_libra.experiment.store.messages import all_requested, request, settle
 from evo_libra.experiment.store.search_state import checkpoint_evaluations
 from evo_libra.experiment.store.staging import TakenOverError
@@ -26,6 +27,12 @@ LOOK_SECONDS = 0.5
 """Time between two checks of requests, and of runs that another process executes."""
 WAIT_SECONDS = 5.0
 """Time without any news after which the reason is reported."""
+SILENT_SECONDS = 5.0
+"""Time without a report after which the folders of runs are asked; a report may be lost on its way."""
+IDLE_SECONDS = 30.0
+"""Time without a report after which runs that no process has are sent again."""
+STOP_SECONDS = 45.0
+"""Time after a request to stop, and without a report, that runs at work have for their checkpoints."""
 NEWS_SECONDS = 60.0
 """Time without a run that ends after which the progress of the running ones is reported."""
 
@@ -137,8 +144,10 @@ class _Batch:
         self.elsewhere, self.paused = set[str](), set[str]()
         self.ended: dict[str, Report] = {}
         self.deaths: dict[str, int | None] = {}
+        self.lost: dict[str, int] = {}
         self.looked, self.stopping = 0.0, False
         self.happened, self.why = time.monotonic(), ""
+        self.asked = self.happened
         self.reported = self.happened
         job = Job(
             str(results),
@@ -166,12 +175,15 @@ class _Batch:
             if interrupted():
                 self._stop()
             for run_id, answer in self.executor.poll(LOOK_SECONDS / 2):
+                if run_id not in self.sent:  # its folder has told the same
+                    continue
                 self.happened = self.reported = time.monotonic()
                 self.sent.discard(run_id)
                 self._take(run_id, self._report_death(run_id, answer) if isinstance(answer, Undelivered) else answer)
             if time.monotonic() - self.looked > LOOK_SECONDS:
                 self.looked = time.monotonic()
                 self._look()
+                self._look_at_silent()
                 self._report_wait()
                 self._report_progress()
             if self.stopping and self.sent and not self.executor.workers():
@@ -248,6 +260,57 @@ class _Batch:
         if actions.get(self.name) == "resume":
             settle(self.results, self.name)
         self._again(actions)
+
+    def _look_at_silent(self) -> None:
+        """Take what the folders of runs say, where no report has come for a while, and go on without reports."""
+        silent = time.monotonic() - max(self.happened, self.asked)
+        if not self.sent or silent < SILENT_SECONDS:
+            return
+        self.asked = time.monotonic()
+        for run_id in sorted(self.sent):
+            if (report := self._ended_on_disk(run_id)) is not None:
+                self.happened = self.reported = time.monotonic()
+                self.sent.discard(run_id)
+                self._take(run_id, report)
+        silent = time.monotonic() - self.happened
+        if self.stopping and self.sent and (silent > STOP_SECONDS or not self._at_work()):
+            self.on_news(f"{counted(len(self.sent), 'run has', 'runs have')} not answered; checkpoints are kept")
+            self.executor.withdraw()
+            self.sent.clear()
+        elif not self.stopping and silent > IDLE_SECONDS and self.executor.workers() and not self._at_work():
+            self._send_lost()
+
+    def _ended_on_disk(self, run_id: str) -> Report | None:
+        """Return the report of a run that has ended by what its folder says; None for one that has not."""
+        folder = RunFolder(self.results / run_id)
+        if (not folder.done and not (folder.path / FAILED).is_file()) or self._is_at_work(run_id):
+            return None
+        try:
+            if folder.done:
+                return Report(run_id, "done", fresh=True, figures=RunFigures.of(folder.read_json(DONE)))
+            return Report(run_id, "failed", fresh=True, error=str(folder.read_json(FAILED).get("error", "")))
+        except InputError:  # damaged, or just being written
+            return None
+
+    def _is_at_work(self, run_id: str) -> bool:
+        claim = current_claim(self.results / run_id)
+        return claim is not None and claim.alive(server_time(self.results / run_id))
+
+    def _at_work(self) -> bool:
+        """Return whether a process has one of the runs that were sent."""
+        return any(self._is_at_work(run_id) for run_id in self.sent)
+
+    def _send_lost(self) -> None:
+        """Send the runs again that no worker has, though there are workers; end them after some times."""
+        self.happened = time.monotonic()
+        self.executor.withdraw()
+        for run_id in sorted(self.sent):
+            self.lost[run_id] = self.lost.get(run_id, 0) + 1
+            self.sent.discard(run_id)
+            if self.lost[run_id] < ATTEMPTS:
+                self._submit(run_id)
+            else:
+                self._take(run_id, Report(run_id, "machine", error="its workers give no report"))
 
     def _report_wait(self) -> None:
         """Report why nothing happens."""

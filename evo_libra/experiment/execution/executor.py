@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.job import ONE_THREAD, Job, Report, Undelivered
 from evo_libra.experiment.run.record import program
+from evo_libra.named_code import own_trust, trust
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -123,8 +124,10 @@ def run_epoch(run: Mapping[str, Any], planned_by: str, epoch: Epoch) -> Epoch | 
     spec = RunSpec.of(run)
     if planned_by != program():
         return None
-    try:
-        problem = OF_THIS_PROCESS.of(spec).problem
-    except InputError:
-        return None
-    return epoch_runner_of(spec, problem)(epoch)
+    with own_trust():
+        trust(*spec.code)  # as in `execute`
+        try:
+            problem = OF_THIS_PROCESS.of(spec).problem
+        except InputError:
+            return None
+        return epoch_runner_of(spec, problem)(epoch)

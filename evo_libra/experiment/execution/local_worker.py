@@ -18,20 +18,24 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from evo_libra.control_characters import escape_controls
-from evo_libra.errors import EvoLibraError
+from evo_libra.errors import EvoLibraError, explained, ignore_numeric_warnings
 from evo_libra.experiment.execution.job import ONE_THREAD
 from evo_libra.experiment.execution.scheduler import OnScheduler
+from evo_libra.experiment.store.staging import make_folder
 from evo_libra.searching.evaluation.workers import is_stopped
 
 if TYPE_CHECKING:
     from distributed import Scheduler, SpecCluster
 
+SCRATCH = "scratch-"
+"""Prefix of the folders of temporary files, inside that of a batch; that of a batch that was killed may stay."""
 STOPPED_SECONDS = 10.0
 """Time after which a process that the system says is stopped is replaced."""
 _EARLY_ENDS = 5
@@ -45,12 +49,14 @@ _FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM) if hasattr(signal, "SIGKILL")
 class Place:
     """The scheduler of a worker: the address of a scheduler, and the credentials to speak with it (`new_credentials`).
 
-    No other user may write to the folder, which is for temporary files.
+    The folder, which no other user may enter, is for temporary files. Modules are looked for in the `path` of the
+    program that started the worker.
     """
 
     address: str
     credentials: Mapping[str, str]
     folder: str
+    path: Sequence[str]
 
 
 @dataclass(eq=False)
@@ -209,6 +215,10 @@ class LocalCluster:
         """End a worker, which is given up."""
         self.workers.kill(name)
 
+    def workers_arrived(self) -> int:
+        """Return the number of workers that have reached the scheduler."""
+        return len(self.workers.arrived())
+
     def close(self) -> None:
         """End the workers, then the scheduler."""
         self.workers.end()
@@ -217,22 +227,26 @@ class LocalCluster:
         self.folder.cleanup()
 
 
-def local_cluster(workers: int, on_news: Callable[[str], None] = lambda _news: None) -> OnScheduler:
+def local_cluster(workers: int, batch: Path, on_news: Callable[[str], None] = lambda _news: None) -> OnScheduler:
     """Start a scheduler in this process, and worker processes on this machine with a thread each.
 
-    No other user can reach them; see `evo_libra.experiment.execution.private_cluster`.
+    No other user can reach them; see `evo_libra.experiment.execution.private_cluster`. Their temporary files are in a
+    folder of their own inside that of the batch.
     """
     from distributed import Client, SpecCluster  # noqa: PLC0415 - takes half a second
 
     from evo_libra.experiment.execution import private_cluster as private  # noqa: PLC0415 - the same
 
     # Not by `silence_logs`, which ends with the cluster, while its connections are still being closed.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "tornado"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     credentials = private.new_credentials()
-    options, security = private.scheduler_options(credentials), private.security_of(credentials)
+    make_folder(batch)
+    with explained(batch):
+        folder = tempfile.TemporaryDirectory(prefix=SCRATCH, dir=batch.absolute(), ignore_cleanup_errors=True)
+    options, security = private.scheduler_options(credentials, folder.name), private.security_of(credentials)
     cluster = SpecCluster(scheduler={"cls": private.PrivateScheduler, "options": options}, security=security)
-    folder = tempfile.TemporaryDirectory(prefix="evo-libra-", ignore_cleanup_errors=True)
-    place = Place(cluster.scheduler_address, credentials, folder.name)
+    place = Place(cluster.scheduler_address, credentials, folder.name, sys.path)
     started = LocalWorkers(place, workers, lambda: _names(cluster.scheduler), on_news)
     started.mend()
     client = Client(cluster, security=security, set_as_default=False)
@@ -254,10 +268,12 @@ async def _serve(place: Place) -> None:
 def main() -> None:
     """Serve the place that the first line of the standard input tells."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_numeric_warnings()
     line = sys.stdin.buffer.readline()
     if not line:
         return
     place = Place(**json.loads(line))
+    sys.path[:] = place.path
     threading.Thread(target=_end_with_parent, args=(place.folder,), daemon=True).start()
     import asyncio  # noqa: PLC0415 - only workers need it
 

@@ -7,47 +7,41 @@ from functools import cached_property
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.origin import build, digest_of
 from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.folder import REFERENCES, RunFolder
 from evo_libra.explain.references import ReferencePoint, References, references_of
 from evo_libra.front.archive import Archive
-from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.evaluation.parallel import ExpensiveProblem, SlowProblem
+from evo_libra.problem.protocol import ReadsDesigns, SearchProblem
 from evo_libra.searching.evaluation.usable import evaluate
+from evo_libra.searching.loop import Extent, extent_of
 
-Scale = tuple[FloatArray, FloatArray]
 _SAMPLE, _SEED = 128, 0
 _KEPT = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A problem, the scale of its hypervolumes and its reference designs, which are the same for every run."""
+    """A problem, the scale of its hypervolumes where that is the same for every run, and its reference designs."""
 
     problem: SearchProblem
 
     @cached_property
-    def scale(self) -> Scale | None:
+    def scale(self) -> Extent | None:
         """The ideal and the nadir point of the best of 128 designs drawn at random.
 
         Runs of one problem are measured alike whatever their engine and seed; a front that is better than the sample
         has a hypervolume above 1. The designs are not counted as evaluations. None when none of them is feasible, they
-        have no extent in an objective, or a design takes long to evaluate.
+        have no extent in an objective, or the problem is written in Python: its designs may take long.
         """
         problem = self.problem
-        if isinstance(problem, (ExpensiveProblem, SlowProblem)):
+        if not isinstance(problem, ReadsDesigns):
             return None
         genes = problem.genome.sample(np.random.Generator(np.random.PCG64(_SEED)), _SAMPLE)
         evaluation = evaluate(problem, genes)
         best = Archive.empty(len(problem.genome), len(problem.objectives))
-        best = best.add(genes, evaluation.objectives, evaluation.violation)
-        if not len(best):
-            return None
-        ideal, nadir = best.objectives.min(axis=1), best.objectives.max(axis=1)
-        return (ideal, nadir) if (nadir > ideal).all() else None
+        return extent_of(best.add(genes, evaluation.objectives, evaluation.violation))
 
     @cached_property
     def compared(self) -> References:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from distributed import Scheduler, Worker
@@ -19,23 +22,42 @@ _ROLES = ("client", "scheduler", "worker")
 _NO_LIMIT = 1e9
 
 
+@contextmanager
+def _path_kept() -> Iterator[None]:
+    """Leave the path of modules as it is: Dask puts the folder of a server's temporary files first."""
+    before = sys.path.copy()
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
 class PrivateScheduler(Scheduler):
-    """A scheduler without an HTTP server."""
+    """A scheduler without an HTTP server, in whose folder no module is looked for."""
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - those of Dask
+        with _path_kept():
+            super().__init__(**options)
 
     def start_http_server(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - what Dask passes
         """Start none."""
 
 
 class PrivateWorker(Worker):
-    """A worker without an HTTP server."""
+    """A worker without an HTTP server, in whose folder no module is looked for."""
+
+    def __init__(self, address: str, **options: Any) -> None:  # noqa: ANN401 - those of Dask
+        with _path_kept():
+            super().__init__(address, **options)
 
     def start_http_server(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - the same
         """Start none."""
 
 
-def scheduler_options(credentials: dict[str, str]) -> dict[str, Any]:
-    """Return how a scheduler is started that only holders of the credentials can reach."""
+def scheduler_options(credentials: dict[str, str], folder: str) -> dict[str, Any]:
+    """Return how a scheduler is started that only holders of the credentials can reach; its files are in a folder."""
     return {
+        "local_directory": folder,
         "host": LOOPBACK,
         "port": 0,
         "protocol": "tls://",
@@ -47,10 +69,7 @@ def scheduler_options(credentials: dict[str, str]) -> dict[str, Any]:
 
 
 def worker_of(address: str, credentials: dict[str, str], name: str, folder: str) -> PrivateWorker:
-    """Return a worker with one thread for a scheduler, which knows it by a name.
-
-    No other user may write to the folder of its temporary files: Dask looks for modules there.
-    """
+    """Return a worker with one thread for a scheduler, which knows it by a name; its files are in a folder."""
     return PrivateWorker(
         address,
         name=name,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import queue
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +69,9 @@ class Started(Protocol):
     def kill(self, name: str) -> None:
         """End a worker, which is given up."""
 
+    def workers_arrived(self) -> int:
+        """Return the number of workers that have reached the scheduler."""
+
     def close(self) -> None:
         """End all of it."""
 
@@ -84,10 +86,14 @@ class OnScheduler:
     def __init__(
         self, client: Client, local: Started | None = None, on_news: Callable[[str], None] = lambda _news: None
     ) -> None:
+        from distributed import as_completed  # noqa: PLC0415 - takes half a second
+
         self._client, self._local, self._on_news = client, local, on_news
-        self._ended: queue.SimpleQueue[tuple[str, Report | Undelivered]] = queue.SimpleQueue()
+        # Not callbacks of futures: each takes a thread of its own, which the system may refuse.
+        self._completed = as_completed(loop=client.loop)
         self._futures: dict[str, Future[Any]] = {}
-        self._sent, self._closed = 0, False
+        self._runs: dict[Any, str] = {}
+        self._sent = 0
         self._silence, self._looked = Silence(), time.monotonic()
 
     def submit(self, run_id: str, run: Mapping[str, Any], job: Mapping[str, Any]) -> None:
@@ -96,53 +102,49 @@ class OnScheduler:
         # One name for all, which the scheduler keeps one group for; it looks through its groups for every task.
         key = (f"run-{job['batch']}", self._sent)
         future = self._client.submit(run_task, run, job, key=key, pure=False, priority=-self._sent)
-        self._futures[run_id] = future
-        future.add_done_callback(lambda ended: self._take(run_id, ended))
-
-    def _take(self, run_id: str, future: Future[Any]) -> None:
-        from distributed.client import FutureCancelledError  # noqa: PLC0415 - see `local_cluster`
-        from distributed.scheduler import KilledWorker  # noqa: PLC0415 - the same
-
-        answer: Report | Undelivered
-        try:
-            answer = self._result(future)
-        except KilledWorker as error:
-            answer = Undelivered(f"its workers kept dying: {error}")
-        except FutureCancelledError:
-            return
-        except Exception as error:  # noqa: BLE001 - the worker's environment may be broken in any way; the batch goes on
-            answer = Undelivered(f"the worker cannot execute it: {type(error).__name__}: {error}")
-        self._ended.put((run_id, answer))
-
-    def _result(self, future: Future[Any]) -> Report:
-        """Return the result of a future; it never comes when the client is closed in the meantime."""
-        from distributed.client import FutureCancelledError  # noqa: PLC0415 - see `local_cluster`
-
-        while not self._closed:
-            try:
-                report: Report = future.result(timeout=_RESULT_SECONDS)
-            except TimeoutError:
-                if future.status == "error":  # it is the task's own
-                    raise
-            else:
-                return report
-        raise FutureCancelledError(future.key, "the batch has ended")
+        self._futures[run_id], self._runs[future.key] = future, run_id
+        self._completed.add(future)
 
     def poll(self, seconds: float) -> list[tuple[str, Report | Undelivered]]:
         """Return the reports that have come; wait so long for the first. Raises an error if the scheduler is gone."""
         if self._local is not None:
             self._local.mend()
         self._look()
-        found = []
-        with suppress(queue.Empty):
-            found.append(self._ended.get(timeout=seconds))
-            while True:
-                found.append(self._ended.get_nowait())
-        for run_id, _ in found:
-            self._futures.pop(run_id, None)
+        with self._completed.thread_condition:
+            self._completed.thread_condition.wait_for(self._completed.has_ready, timeout=seconds)
+        found = [one for future in self._completed.next_batch(block=False) for one in self._ended(future)]
         if not found and self._client.status not in ("running", "connecting"):
             raise EvoLibraError("the scheduler is gone; finished work is kept, and the same command continues")
         return found
+
+    def _ended(self, future: Future[Any]) -> Iterator[tuple[str, Report | Undelivered]]:
+        """Yield the answer of a run, unless it was withdrawn or has yet to come from its worker."""
+        run_id = self._runs.get(future.key)
+        if run_id is None or (answer := self._answer(future)) is None:
+            return
+        del self._runs[future.key]
+        if self._futures.get(run_id) is future:
+            del self._futures[run_id]
+        yield run_id, answer
+
+    def _answer(self, future: Future[Any]) -> Report | Undelivered | None:
+        """Return the report of a run, or why there is none; None where that is not here yet."""
+        from distributed.client import FutureCancelledError  # noqa: PLC0415 - see `local_cluster`
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415 - the same
+
+        try:
+            report: Report = future.result(timeout=_RESULT_SECONDS)
+        except KilledWorker as error:
+            return Undelivered(f"its workers kept dying: {error}")
+        except FutureCancelledError:
+            self._runs.pop(future.key, None)
+            return None
+        except Exception as error:  # noqa: BLE001 - the worker's environment may be broken in any way; the batch goes on
+            if isinstance(error, TimeoutError) and future.status != "error":  # else it is the task's own
+                self._completed.add(future)
+                return None
+            return Undelivered(f"the worker cannot execute it: {type(error).__name__}: {error}")
+        return report
 
     def _look(self) -> None:
         """Tell of workers that the scheduler no longer hears of, and give them up in the end."""
@@ -170,18 +172,20 @@ class OnScheduler:
 
     def workers(self) -> int:
         """Return the number of runs that the workers execute at a time."""
+        if self._local is not None:
+            return self._local.workers_arrived()
         return sum(self._client.nthreads().values()) if self._client.status == "running" else 0
 
     def withdraw(self) -> None:
         """Cancel what has not ended."""
         futures = list(self._futures.values())
         self._futures.clear()
+        self._runs.clear()
         with suppress(OSError, TimeoutError):
             self._client.cancel(futures)
 
     def close(self) -> None:
         """Leave the scheduler; end what was started for this batch."""
-        self._closed = True
         # First: of a report that a client still asks for, the scheduler would have the run executed again, once the
         # worker that holds it ends.
         with suppress(OSError, TimeoutError):

@@ -15,7 +15,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import EngineError, InputError, Mistake
-from evo_libra.experiment.run.origin import Origin, build, code_of, refuse_code, source_of
+from evo_libra.experiment.run.origin import Origin, build, source_of
 from evo_libra.experiment.run.spec import RunSpec, run_of
 from evo_libra.experiment.store.folder import CHECKPOINT, FRONT, RunFolder
 from evo_libra.experiment.store.messages import last_progress
@@ -38,19 +38,18 @@ Names = str | Path | Sequence[str | Path]
 
 
 def planned_run(
-    origin: Origin, problem: SearchProblem | None = None, folder: Path | None = None, *, run_code: bool = True,
+    origin: Origin,
+    problem: SearchProblem | None = None,
+    folder: Path | None = None,
     **settings: Any,  # noqa: ANN401 - see `run_of`
-) -> RunSpec:  # fmt: skip
+) -> RunSpec:
     """Return a run of a problem, checked; the problem and the settings are as for `run_of`.
 
-    Besides, ``start_from`` says where earlier fronts are, relative to the folder. Without `run_code`, the code of an
-    engine that is named as ``module:object`` is refused.
+    Besides, ``start_from`` says where earlier fronts are, relative to the folder.
     """
     start: Names = settings.pop("start_from", None) or ()
     problem = problem or build(origin)
     spec = run_of(origin, problem, **settings, start_from=start)
-    if not run_code:
-        refuse_code(code_of("", spec.engine), "it", EngineError)
     if start:
         paths = [(folder or Path()) / one for one in ((start,) if isinstance(start, (str, Path)) else start)]
         digest = _digest(genes_from(problem, paths))

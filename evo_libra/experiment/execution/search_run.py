@@ -19,7 +19,7 @@ from evo_libra.experiment.execution.search_loop import Place, Start, in_this_pro
 from evo_libra.experiment.run.origin import build, digest_of, text_of
 from evo_libra.experiment.run.record import RunFigures
 from evo_libra.experiment.run.spec import RunSpec, manifest_of, spec_of
-from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, REFERENCES, RunFolder
+from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, PROOF, REFERENCES, RunFolder
 from evo_libra.experiment.store.messages import Progress, tell, tell_progress
 from evo_libra.experiment.store.search_state import Record, designs_files, failure_rows, write_checkpoint
 from evo_libra.files.integrity import checksum
@@ -28,7 +28,8 @@ from evo_libra.front.front import Front, front_of
 from evo_libra.front.indicators import hypervolume
 from evo_libra.optimality.scope import scope_of
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import NO_FAILURES, SearchProblem
+from evo_libra.problem.protocol import NO_FAILURES, ReadsDesigns, SearchProblem
+from evo_libra.problem.question import FABRIC
 from evo_libra.searching.engine import EXHAUSTED, GAP, SECONDS, Engine
 from evo_libra.searching.loop import Snapshot
 from evo_libra.searching.registry import load_engine
@@ -77,9 +78,9 @@ def run_search(
     The folder is claimed and made ready; it raises what `RunFolder` does. The problem that is searched may be the one
     that is ready in worker processes.
     """
-    _ = ready.scale  # a problem whose objectives cannot be used is refused by its sample, before an engine meets them
+    _ = ready.scale  # a file whose objectives cannot be used is refused by its sample, before an engine meets them
     manifest = manifest_of(spec, problem, around.command, folder.path)
-    for name in (FRONT, PLOT, REFERENCES, DONE):
+    for name in (FRONT, PLOT, REFERENCES, PROOF, DONE):
         folder.remove(name)
     last, stopped = start.snapshot, None
     record = Record(folder, problem, last.evaluations if last else 0) if spec.keep == "designs" else None
@@ -187,7 +188,7 @@ class _Journal:
         return RunFigures(
             evaluations=last.evaluations if last else 0,
             front_size=len(archive),
-            hypervolume=self._hypervolume(archive),
+            hypervolume=self._hypervolume(archive, last),
             wall_s=round(self.start.seconds + self.seconds, 6),
             ended=last.ended if last and stopped is None else "",
             restarts=last.restarts if last else 0,
@@ -209,12 +210,15 @@ class _Journal:
             return claim
         return f"{claim} {ONE_ROW.format(100.0 * self.spec.epsilon)}"
 
-    def _hypervolume(self, archive: Archive) -> float | None:
-        return None if self.ready.scale is None else hypervolume(archive.objectives, *self.ready.scale)
+    def _hypervolume(self, archive: Archive, last: Snapshot | None) -> float | None:
+        """Return the hypervolume on the axes of a sample; of a problem in Python, of the first designs of the run."""
+        of_run = None if last is None or isinstance(self.ready.problem, ReadsDesigns) else last.extent
+        scale = self.ready.scale or of_run
+        return None if scale is None else hypervolume(archive.objectives, *scale)
 
     def _progress(self, snapshot: Snapshot) -> None:
         archive = snapshot.archive.thinned(self.spec.epsilon)
-        volume = self._hypervolume(archive) if len(archive) else None
+        volume = self._hypervolume(archive, snapshot) if len(archive) else None
         seconds = round(self.start.seconds + self.seconds, 3)
         tell_progress(self.folder, Progress(round(time.time(), 3), snapshot.evaluations, len(archive), volume, seconds))
 
@@ -248,7 +252,7 @@ def check_front(manifest: Mapping[str, Any], front: Front, spec: RunSpec, proble
     """
     if spec.origin.data is None:
         return
-    assert isinstance(problem, Problem), "problem files make nothing else"  # noqa: S101 - internal error
+    assert isinstance(problem, ReadsDesigns), "problem files make nothing else"  # noqa: S101 - internal error
     origin = spec_of(json.loads(json.dumps(manifest))).origin
     # The same words are the same problem; other words may be.
     if text_of(origin) != text_of(spec.origin) and digest_of(build(origin)) != spec.problem_digest:
@@ -258,9 +262,9 @@ def check_front(manifest: Mapping[str, Any], front: Front, spec: RunSpec, proble
     _check_rows(problem, front)
 
 
-def _check_rows(problem: Problem, front: Front) -> None:
+def _check_rows(problem: ReadsDesigns, front: Front) -> None:
     rows = front.frame[even_steps(len(front), ROWS)]
-    designs = rows["design"].to_list()
+    designs = rows["design" if "design" in rows.columns else FABRIC].to_list()
     scale = np.array([[objective.scale] for objective in problem.objectives])
     try:
         again = problem.evaluate(designs).objectives / scale

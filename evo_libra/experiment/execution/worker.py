@@ -33,6 +33,7 @@ from evo_libra.experiment.store.messages import log, requested, tell
 from evo_libra.experiment.store.records import is_stale
 from evo_libra.experiment.store.search_state import checkpoint_evaluations
 from evo_libra.experiment.store.staging import TakenOverError
+from evo_libra.named_code import own_trust, trust
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.loop import Snapshot
 
@@ -53,7 +54,9 @@ def execute(
     if not Path(job.results).is_dir():
         return Report(spec.id, "storage", error=f"{_HOST} does not see the folder of results {job.results}")
     try:
-        return perform(spec, job, interrupted=interrupted, place=place)
+        with own_trust():
+            trust(*spec.code)  # the batch has asked its user
+            return perform(spec, job, interrupted=interrupted, place=place)
     except MachineError as error:
         return _refuse(spec, error)
 

@@ -13,7 +13,7 @@ from typing import Any
 from evo_libra.errors import EngineError, InputError, Mistake
 from evo_libra.experiment.execution.search_loop import planned_run
 from evo_libra.experiment.file.schema import SHARED, EngineSpec, ExperimentSpec, RunsSpec, folder_of, read_with_includes
-from evo_libra.experiment.run.origin import build, code_of, origin_of, refuse_code
+from evo_libra.experiment.run.origin import build, origin_of
 from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.files.mistakes import KeyPath, short
 from evo_libra.files.source import Source, validate
@@ -28,11 +28,11 @@ _Change = tuple[str, Any, KeyPath]
 """A key path of the problem file, its value, and where that was written."""
 
 
-def load_experiment(path: Path, *, run_code: bool = True) -> Experiment:
+def load_experiment(path: Path) -> Experiment:
     """Read an experiment file and validate every run of it.
 
-    Without `run_code`, the code of problems and engines that it names as ``module:object`` is refused. Raises an
-    `InputError` with the mistakes of up to 20 runs.
+    Raises an `InputError` with the mistakes of up to 20 runs; code that the file names and the user does not trust is
+    one.
     """
     if not os.path.exists(path) and str(path) in problem_names():  # noqa: PTH110 - false for what cannot be a path
         raise InputError(
@@ -44,7 +44,7 @@ def load_experiment(path: Path, *, run_code: bool = True) -> Experiment:
     found: dict[str, RunSpec] = {}
     mistakes: list[Mistake] = []
     for where, label, block in _blocks(spec):
-        for run in _Runs(source, where, label, block=block, run_code=run_code, mistakes=mistakes).runs():
+        for run in _Runs(source, where, label, block=block, mistakes=mistakes).runs():
             found.setdefault(run.id, run)
             if len(found) > MAX_RUNS:
                 raise InputError(source.mistake(where, f"there are more than {MAX_RUNS:,} runs"))
@@ -96,7 +96,6 @@ class _Runs:
     where: KeyPath
     name: str
     block: RunsSpec
-    run_code: bool
     mistakes: list[Mistake] = field(default_factory=list)
 
     def runs(self) -> Iterator[RunSpec]:
@@ -113,8 +112,6 @@ class _Runs:
         block = self.block
         words = [f"{key}={json.dumps(value)}" for key, value, _ in variant.changes]
         origin = origin_of(variant.problem, words, folder_of(self.source, variant.place))
-        if origin.data is None and not self.run_code:
-            refuse_code(code_of(origin.name), "it")
         problem = build(origin)
         # A budget is settled with: the engine `auto` depends on it.
         budgets = [{"evaluations": one} for one in _several(block.evaluations)] or [{}]
@@ -122,10 +119,7 @@ class _Runs:
         shared = {key: getattr(block, key) for key in SHARED}
         for place, own in self._engines():
             try:
-                plans = [
-                    planned_run(origin, problem, folder, run_code=self.run_code, **{**shared, **own, **budget})
-                    for budget in budgets
-                ]
+                plans = [planned_run(origin, problem, folder, **{**shared, **own, **budget}) for budget in budgets]
             except EngineError as error:
                 if place is None:
                     raise InputError([replace(mistake, key="search.engine") for mistake in error.mistakes]) from None

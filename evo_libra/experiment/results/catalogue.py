@@ -169,7 +169,8 @@ class Catalogue:
     def find(self, name: str) -> RunRecord:
         """Return the one run that a path, an id, or a part of an id names; ``last`` is the run that changed last.
 
-        ``gpt3-4k/last`` is the last one of the runs whose ids begin with ``gpt3-4k/``.
+        ``gpt3-4k/last`` is the last one of the runs whose ids begin with ``gpt3-4k/``. The whole name of a problem
+        names its runs, and not those of problems whose names have it as a part.
         """
         path = Path(name)
         with self._lock:
@@ -179,7 +180,8 @@ class Catalogue:
             if path.name == LAST and mine:
                 return max(mine, key=lambda run: (run.updated or 0.0, run.id))
             here = [run for run in self._runs.values() if _same(run.folder, path)]
-            found = here or [run for run in self._runs.values() if name in run.id]
+            of_problem = [run for run in self._runs.values() if run.id.startswith(f"{name}/")]
+            found = here or of_problem or [run for run in self._runs.values() if name in run.id]
         if len(found) == 1:
             return found[0]
         if not found:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import operator
 import os
-import re
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -13,11 +11,10 @@ from pathlib import Path
 from evo_libra.errors import InputError, unknown
 from evo_libra.experiment.run.record import COLUMNS, STATUSES, RunRecord
 from evo_libra.files.integrity import unreadable
+from evo_libra.files.query import MATCHES, TEXT, Word, fits, is_test, parse_query
 
 _FIELDS = tuple(one.name for one in COLUMNS)
-_WORD = re.compile(r"(-?)([a-z_]+)(:|>=|<=|>|<)(.+)")
-_EQUAL = re.compile(r"(-?)([a-z_]+)=(.+)")
-_ORDERS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+_ORDERS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq}
 
 
 def is_filter(word: str) -> bool:
@@ -26,22 +23,22 @@ def is_filter(word: str) -> bool:
     >>> [is_filter(word) for word in ("status:done", "evaluations>1000", "gpt3-4k/nsga2-00000000-s0")]
     [True, True, False]
     """
-    return _WORD.fullmatch(word) is not None or _EQUAL.fullmatch(word) is not None
+    return is_test(word)
 
 
 def parse_filter(query: str) -> Callable[[RunRecord], bool]:
     """Return what decides whether a run is meant, from words that all hold.
 
     ``field:value`` compares with a column; ``*`` stands for any letters and a comma for "or": ``status:failed,stale
-    engine:nsga*``. ``field>number`` (also ``>=``, ``<``, ``<=``) compares numbers. Any other word is looked for in id,
-    experiment and name. A ``-`` before a word negates it. Raises an `InputError` for anything else.
+    engine:nsga*``. ``field>number`` (also ``>=``, ``<``, ``<=``, ``=``) compares numbers. Any other word is looked for
+    in id, experiment and name. A ``-`` before a word negates it. Raises an `InputError` for anything else.
 
     >>> parse_filter("sed:3")
     Traceback (most recent call last):
     ...
-    evo_libra.errors.InputError: unknown field 'sed'; allowed: id, folder, ... did you mean 'seed'?
+    evo_libra.errors.InputError: character 1 of 'sed:3': unknown field 'sed'; allowed: id, ... did you mean 'seed'?
     """
-    tests = [_test(word) for word in query.split()]
+    tests = [_test(word) for word in parse_query(query)]
     if not tests:
         return lambda _: True
     return lambda run: all(test(run) for test in tests)
@@ -63,38 +60,47 @@ def sort_runs(runs: Sequence[RunRecord], order: str) -> list[RunRecord]:
     return [*ordered, *(run for run in by_id if getattr(run, name) is None)]
 
 
-def _test(word: str) -> Callable[[RunRecord], bool]:
-    match = _WORD.fullmatch(word)
-    equal = _EQUAL.fullmatch(word)
-    if match is None and equal is not None and equal[2] in _FIELDS:
-        raise InputError(f"'{word}' is no filter; write {equal[1]}{equal[2]}:{equal[3]}")
-    if match is None:
-        turned, text = word.startswith("-") and len(word) > 1, word.removeprefix("-").lower()
-        return lambda run: turned ^ (text in f"{run.id} {run.experiment} {run.name}".lower())
-    turned, name, sign, value = match[1] == "-", match[2], match[3], match[4]
+def _test(word: Word) -> Callable[[RunRecord], bool]:
+    test = _test_of(word)
+    return (lambda run: not test(run)) if word.negated else test
+
+
+def _test_of(word: Word) -> Callable[[RunRecord], bool]:
+    """Return what decides whether a run fits a word, apart from its ``-``."""
+    if word.sign == TEXT or (word.sign == "=" and word.name not in _FIELDS):
+        written = word.first if word.sign else word.value
+        contained = fits([written.lower()], anywhere=True)
+        return lambda run: contained(f"{run.id} {run.experiment} {run.name}")
+    name = word.name
     if name not in _FIELDS:
-        raise InputError(unknown("field", name, _FIELDS))
-    if sign == ":":
-        patterns = value.lower().split(",")
-        if name == "status" and (wrong := [one for one in patterns if not fnmatch.filter(STATUSES, one)]):
-            raise InputError(unknown("status", wrong[0], STATUSES))
-
-        def fits(run: RunRecord) -> bool:
-            # A run may belong to several experiments.
-            found = str(getattr(run, name)).lower()
-            texts = found.split(", ") if name == "experiment" else [found]
-            return turned ^ any(fnmatch.fnmatchcase(text, pattern) for text in texts for pattern in patterns)
-
-        return fits
-    compare, number = _ORDERS[sign], _number(word, value)
-    return lambda run: turned ^ (isinstance(found := getattr(run, name), int | float) and compare(found, number))
+        raise word.error(unknown("field", name, _FIELDS))
+    if word.sign == MATCHES:
+        return _matching(word)
+    compare, number = _ORDERS[word.sign], _number(word)
+    return lambda run: isinstance(found := getattr(run, name), int | float) and compare(found, number)
 
 
-def _number(word: str, text: str) -> float:
+def _matching(word: Word) -> Callable[[RunRecord], bool]:
+    if word.name == "status":
+        wrong = [one for one in word.patterns if not any(map(fits([one]), STATUSES))]
+        if wrong:
+            raise word.error(unknown("status", wrong[0], STATUSES), of_value=True)
+    fitting, name = fits(word.patterns), word.name
+
+    def test(run: RunRecord) -> bool:
+        # A run may belong to several experiments.
+        found = str(getattr(run, name))
+        return any(map(fitting, found.split(", ") if name == "experiment" else [found]))
+
+    return test
+
+
+def _number(word: Word) -> float:
     try:
-        return float(text)
+        return float(word.value)
     except ValueError:
-        raise InputError(f"the filter '{word}' compares with '{text}', which is no number") from None
+        texts = f"; for a text write {word.name}:{word.value}" if word.sign == "=" else ""
+        raise word.error(f"'{word.value}' is no number{texts}", of_value=True) from None
 
 
 def can_be_read(results: Path) -> bool:

@@ -39,12 +39,12 @@ def run_folder(name: Path | str, results: Path = DEFAULT) -> Path:
     path = folder_at(name)
     if path is not None:
         return path
-    place, part = _place(Path(name), results)
+    place, part = place_of(Path(name), results)
     with closing(Catalogue.open(looked_at(place))) as catalogue:
         return catalogue.find(part).folder
 
 
-def _place(name: Path, results: Path) -> tuple[Path, str]:
+def place_of(name: Path, results: Path) -> tuple[Path, str]:
     """Return the folder of results of a run, and what names the run there."""
     from evo_libra.experiment.store.folder import MANIFEST
 

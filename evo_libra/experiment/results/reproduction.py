@@ -13,7 +13,6 @@ import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.search_loop import in_processes, snapshots, with_processes
-from evo_libra.experiment.run.origin import refuse_code
 from evo_libra.experiment.run.record import git_state, machine, program, versions
 from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
@@ -21,6 +20,7 @@ from evo_libra.experiment.store.stored_runs import rebuild_run
 from evo_libra.files.integrity import checksum
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
+from evo_libra.named_code import refuse_untrusted
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.loop import Snapshot
 
@@ -45,19 +45,17 @@ class Reproduction:
 
 
 def reproduce(
-    folder: RunFolder, on_generation: Callable[[Snapshot], None] = lambda _snapshot: None, *, trust_code: bool = False
+    folder: RunFolder, on_generation: Callable[[Snapshot], None] = lambda _snapshot: None
 ) -> tuple[RunSpec, Reproduction]:
     """Do a finished run again, in memory, and compare; the folder is left as it is.
 
-    Without `trust_code`, a run that names a problem or an engine as ``module:object`` is refused; so is one whose
-    problem cannot be built as it was.
+    An `InputError` refuses a run whose problem cannot be built as it was, or that names code which is not trusted.
     """
     manifest, before = folder.read_json(MANIFEST), folder.read_front()
     if not folder.done:
         raise InputError(f"{folder.path} is not finished; only finished runs can be reproduced")
-    spec, problem = rebuild_run(folder, trust_code=trust_code)
-    if not trust_code:
-        refuse_code(spec.code, str(folder.path))
+    spec, problem = rebuild_run(folder)
+    refuse_untrusted(spec.code)
     if spec.asynchronous:
         raise InputError(
             f"{folder.path} was asynchronous: chance decided the order of its designs, so it cannot be reproduced"

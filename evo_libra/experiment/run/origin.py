@@ -1,8 +1,4 @@
-"""The origin of a run's problem, its loading, and the question whether that runs code.
-
-Files may name code as ``module:object``. The code of a command line, or of an experiment that a user runs, is run. A
-result may be from another person, and a plan only reads an experiment: their code runs only with ``--trust-code``.
-"""
+"""The origin of a run's problem, its loading, and the names of it that are code."""
 
 from __future__ import annotations
 
@@ -12,20 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import InputError
 from evo_libra.files.integrity import canonical_hash
 from evo_libra.files.source import Source, set_value
 from evo_libra.problem.file import registry
-from evo_libra.problem.file.load import problem_of
-from evo_libra.problem.file.registry import load_python_problem, problem_source
+from evo_libra.problem.file.registry import file_problem, load_python_problem, problem_source
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching import registry as engines
-
-TRUST_OPTION = "--trust-code"
-
-
-class UntrustedError(InputError):
-    """A file names code that the user has not allowed to run."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +77,7 @@ def build(origin: Origin) -> SearchProblem:
     """Build a problem from its data and its files as they are now; see `load_problem` for errors."""
     if origin.data is None:
         return load_python_problem(origin.name, Path(origin.folder), origin.assignments)
-    return problem_of(*_read(origin))
+    return file_problem(*_read(origin))
 
 
 def text_of(origin: Origin) -> str:
@@ -114,9 +102,3 @@ def code_of(problem: str, engine: str = "") -> tuple[str, ...]:
     """
     problems = (problem,) if registry.is_code(problem) else ()
     return (*problems, engine) if engines.is_code(engine) else problems
-
-
-def refuse_code(names: tuple[str, ...], source: str, error: type[InputError] = UntrustedError) -> None:
-    """Raise an error where there are names of code in a file, the source; see `code_of`."""
-    if names:
-        raise error(f"{source} names code, {' and '.join(names)}; where you trust it, {TRUST_OPTION} runs it")

@@ -135,7 +135,7 @@ class RunRecord(RunFigures):
     status: Status = _column(  # noqa: RUF009
         "queued has not started or waits for a worker of its batch; interrupted can go on, but no worker has it; "
         "stale is done by another version of the program; damaged has a file that is not what the program wrote, so "
-        "that its figures are not known",
+        "its figures are not known",
         shown="always",
     )  # fmt: skip
     budget: int = _of_setting("evaluations")

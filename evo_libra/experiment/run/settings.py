@@ -93,7 +93,7 @@ class Settings:
     engine: str = _setting(
         "search engine: auto (every design of whole ports where that is cheaper than the evaluations, else smsemoa for "
         "a small population and nsga2 for a large one), nsga2, nsga3, smsemoa, random, exhaustive, optimize, "
-        "pymoo:NAME, deap:NAME, or your own module:object, whose code is run",
+        "pymoo:NAME, deap:NAME, or your own module:object, which is code",
         key="engine",
     )
     engine_choice: str = _setting("why auto chose the engine; empty where it was named", "", hidden=True, role="place")

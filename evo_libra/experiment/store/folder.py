@@ -37,7 +37,7 @@ FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "don
 EVENTS, LOG, FAILED = "events.jsonl", "run.log", "failed.json"
 _OLD_FAILURES = "failures.json"  # of earlier versions; the manifest has them
 ATTEMPT, PLAN, RUNNER = "attempt.json", "plan.json", "runner.json"
-DESIGNS, REFERENCES = "designs-*.parquet", "references.json"
+DESIGNS, REFERENCES, PROOF = "designs-*.parquet", "references.json", "proof.json"
 
 _FIGURE_KINDS = {one.key: get_type_hints(RunFigures)[one.name] for one in RUN_FIGURES}
 _SETTING_KINDS = {one.key: one.kind for one in SETTINGS.values() if one.key}
@@ -189,7 +189,8 @@ class RunFolder:
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""
         parts = [path.name for path in self.path.glob(DESIGNS)]
-        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, REFERENCES, MANIFEST, _OLD_FAILURES, EVENTS, LOG, *parts):
+        others = (CHECKPOINT, FRONT, PLOT, REFERENCES, PROOF, MANIFEST, _OLD_FAILURES, EVENTS, LOG, *parts)
+        for name in (DONE, FAILED, *others):
             self.remove(name)
 
     def take_over(self) -> None:

@@ -120,7 +120,8 @@ def _progress(event: Mapping[str, Any]) -> Progress | None:
 
 
 def _events(raw: bytes) -> Iterator[dict[str, Any]]:
-    return (event for line in raw.splitlines() if (event := parse_line(line)) is not None)
+    lines = (line for line in raw.splitlines() if line.endswith(b'"}'))  # without a call for each of many others
+    return (event for line in lines if (event := parse_line(line)) is not None)
 
 
 def request(results: Path, target: str, action: str) -> None:

@@ -41,6 +41,7 @@ def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None
         "archive/objectives": snapshot.archive.objectives,
         "mark/objectives": snapshot.mark.objectives,
         **{f"engine/{name}": np.asarray(values) for name, values in snapshot.engine.arrays.items()},
+        **({} if snapshot.extent is None else {"extent": np.array(snapshot.extent)}),
     }
     head = {
         "format": _FORMAT,
@@ -78,6 +79,7 @@ def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
         EngineState(engine, head["random"]),
         Collection(Archive(arrays["archive/genes"], arrays["archive/objectives"])),
         mark=Mark(head["mark"], arrays["mark/objectives"]),
+        extent=(arrays["extent"][0], arrays["extent"][1]) if "extent" in arrays else None,
         failures=Failures(
             head["failures"],
             tuple(Failure(np.array(one["genes"], dtype=np.float64), one["reason"]) for one in head["first_failures"]),

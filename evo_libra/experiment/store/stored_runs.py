@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.origin import Origin, build, digest_of, refuse_code
+from evo_libra.experiment.run.origin import Origin, build, digest_of
 from evo_libra.experiment.run.spec import RunSpec, spec_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.named_code import UntrustedError
 from evo_libra.problem.protocol import SearchProblem
 
 
-def rebuild_run(folder: RunFolder, *, trust_code: bool = False) -> tuple[RunSpec, SearchProblem]:
+def rebuild_run(folder: RunFolder) -> tuple[RunSpec, SearchProblem]:
     """Return a run and its problem as its manifest has them, with the folder of the problem's files where it is by now.
 
     The problem's own file is not read: its data is in the manifest. Other files that it names are looked for where they
@@ -25,10 +26,10 @@ def rebuild_run(folder: RunFolder, *, trust_code: bool = False) -> tuple[RunSpec
         spec = spec_of(manifest)
     except KeyError as error:
         raise InputError(f"{folder.path} is of a version that did not keep the problem ({error})") from None
-    if not trust_code:
-        refuse_code(replace(spec, engine="").code, str(folder.path))
     try:
         return spec, _problem(spec.origin, spec, folder)
+    except UntrustedError as error:
+        raise UntrustedError(f"{folder.path}: {error}") from None
     except InputError as error:
         way = manifest["source"].get("folder_from_run")
         if way is None:

@@ -65,7 +65,8 @@ class Levels:
     """(n,) NPUs of groups at each switch and in each pod of switches, and an NPU's part of what leaves these.
 
     The parts are over its own bandwidth. If a group lies in one pod, it has all its NPUs there. `uniform` is the
-    share of an all-to-all where that goes other ways than these parts say, and 0 elsewhere.
+    share of an all-to-all where that goes other ways than these parts say, and 0 elsewhere. The slowdowns
+    are of flows that are hashed, over even ones: of rings, of an exchange of all, and of pairs that exchange.
     """
 
     leaf: IntArray
@@ -73,15 +74,19 @@ class Levels:
     upper: FloatArray
     top: FloatArray
     uniform: FloatArray
+    ring_slowdown: FloatArray | float = 1.0
+    exchange_slowdown: FloatArray | float = 1.0
+    pair_slowdown: FloatArray | float = 1.0
 
     def shrinking_share(self, extent: IntArray) -> FloatArray:
         """Return the most that groups whose messages shrink have: (e1 e2 - 1) / e leave a leaf, (e2 - 1) / e a pod."""
-        return self._share(extent, np.asarray(extent / self.leaf - 1.0), np.asarray(extent / self.pod - 1.0))
+        even = self._share(extent, np.asarray(extent / self.leaf - 1.0), np.asarray(extent / self.pod - 1.0))
+        return np.asarray(even / self.pair_slowdown)
 
     def exchange_share(self, extent: IntArray) -> FloatArray:
         """Return the most that groups have in an all-to-all: (e - e0) / e of a message leaves a leaf."""
         leaving = (np.asarray(extent - near, dtype=np.float64) for near in (self.leaf, self.pod))
-        return np.where(self.uniform > 0, self.uniform, self._share(extent, *leaving))
+        return np.where(self.uniform > 0, self.uniform, self._share(extent, *leaving)) / self.exchange_slowdown
 
     def _share(self, extent: IntArray, *leaving: FloatArray) -> FloatArray:
         found, sent = np.ones(np.shape(extent)), np.asarray(extent, dtype=np.float64) - 1.0
@@ -92,7 +97,8 @@ class Levels:
     def ring_share(self, extent: IntArray) -> FloatArray:
         """Return which part of an NPU's bandwidth groups have as rings, with one link out of each leaf and pod."""
         leaving = np.where(self.leaf < extent, self.upper * self.leaf, 1.0)
-        return np.minimum(np.minimum(leaving, np.where(self.pod < extent, self.top * self.pod, 1.0)), 1.0)
+        even = np.minimum(np.minimum(leaving, np.where(self.pod < extent, self.top * self.pod, 1.0)), 1.0)
+        return np.asarray(even / self.ring_slowdown)
 
 
 class Block(ABC):

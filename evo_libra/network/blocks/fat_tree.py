@@ -12,7 +12,7 @@ The uplinks of a leaf and of a pod come in whole numbers, switches as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -23,6 +23,7 @@ from evo_libra.network.blocks.grid import on_axes
 from evo_libra.network.blocks.kit import Kit
 from evo_libra.network.blocks.levelled import Levelled
 from evo_libra.network.blocks.switch import Clos
+from evo_libra.network.routing import ROUTINGS, Slowdown, slowdown
 
 Ratios = tuple[int, int]
 """Of the leaves and of the pods: links downwards over links upwards."""
@@ -144,7 +145,25 @@ class FatTree(Levelled, Clos):
         leaf = np.where(alike & regular, lie[0], 1)
         pod = np.where(alike & regular, lie[0] * lie[1], 1)
         parts = (np.full(leaf.shape, 1 / self.ratios[0]), np.full(leaf.shape, 1 / (self.ratios[0] * self.ratios[1])))
-        return Levels(leaf, np.where(self.ratios[1] == 1, extent, pod), *parts, np.zeros(leaf.shape))
+        even = Levels(leaf, np.where(self.ratios[1] == 1, extent, pod), *parts, np.zeros(leaf.shape))
+        if not (kit.routing and ROUTINGS[kit.routing].hashed):
+            return even
+        under = np.maximum(reached // np.maximum(leaves, 1), 1)
+        return hashed(even, extent, under, leaves, ratio=self.ratios[0], flows=kit.flows)
+
+    def crowds(self, npus: int, kit: Kit, inside: int) -> tuple[Crowd, ...]:
+        """Return the collectives between leaves of groups with one member under each; none under a single leaf.
+
+        They are those of `crowds`, but for the exchange, which is that of all NPUs.
+        """
+        together = int(self._sharing(np.asarray(inside)))
+        leaves = tree(npus, together, kit.radix, self.ratios).leaves
+        under = npus * together // leaves
+        if leaves == 1:
+            return ()
+        some = {"under": under, "leaves": leaves, "ratio": self.ratios[0], "flows": kit.flows}
+        ring, _, pairs = crowds(leaves, 1, **some)
+        return ring, crowds(npus, max(npus // leaves, 1), **some)[1], pairs
 
     def cut(self, npus: IntArray) -> FloatArray:
         """Return what half of the NPUs have of the highest tier, or a little less where its parts are odd."""
@@ -177,6 +196,69 @@ class FatTree(Levelled, Clos):
         switches = found["switches"] * part, np.ones(ends.shape)
         return assemble(npus, kit, links=ends, uplinks=found["uplinks"] * part, switches=switches)
 
+
+def hashed(even: Levels, extent: IntArray, under: IntArray, leaves: IntArray, *, ratio: int, flows: int) -> Levels:
+    """Return the levels of (n,) groups whose flows are hashed by leaves, from those of even links.
+
+    Each of (n,) leaves has (n,) NPUs under it, and all of them send at a time. The links of a leaf have the rate of an
+    NPU; those above pods are taken to be as crowded.
+    """
+    rows = [one.ravel() for one in np.broadcast_arrays(extent, even.leaf, under, leaves)]
+    first, case = cases(*rows)
+    some = zip(*(row[first].tolist() for row in rows), strict=True)
+    found = np.array([_slowdowns(*row, ratio=ratio, flows=flows) for row in some]).reshape(-1, 3)
+    ring, exchange, pair = (found[case, at].reshape(np.shape(extent)) for at in range(3))
+    return replace(even, ring_slowdown=ring, exchange_slowdown=exchange, pair_slowdown=pair)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A kind of collective between leaves: arguments of `slowdown`."""
+
+    flows: int
+    links: int
+    sets: int
+    sent: float
+    splits: int
+
+    @property
+    def slowdown(self) -> Slowdown:
+        """The time that it takes, over that with even links."""
+        return slowdown(
+            flows=self.flows, links=self.links, sets=self.sets, sent=self.sent, capacity=1.0, splits=self.splits
+        )
+
+
+def crowds(extent: int, leaf: int, under: int, leaves: int, *, ratio: int, flows: int) -> tuple[Crowd, ...]:
+    """Return the collectives of groups as a ring, as an exchange of all, and where pairs exchange.
+
+    One link out of a leaf for each ring; to each member elsewhere a message of each NPU; or a message of each.
+    """
+    kinds = ((under // leaf, 1, 1.0), (under * (extent - leaf), 2, 1 / (extent - 1)), (under, 1, 1.0))
+    return tuple(
+        Crowd(max(count, 1), links=-(-under // ratio), sets=ways * leaves, sent=sent, splits=flows)
+        for count, ways, sent in kinds
+    )
+
+
+@cache
+def _slowdowns(extent: int, leaf: int, under: int, leaves: int, *, ratio: int, flows: int) -> tuple[float, ...]:
+    """Return the slowdowns of a ring, of an exchange of all and of pairs."""
+    if leaf >= extent or leaves < 2:  # noqa: PLR2004 - a single leaf has no way up
+        return 1.0, 1.0, 1.0
+    found = crowds(extent, leaf, under, leaves, ratio=ratio, flows=flows)
+    return tuple(crowd.slowdown.expected for crowd in found)
+
+
+def even_tree(name: str) -> FatTree | None:
+    """Return the block of 1:1 of a name with the levels of its tree, for hashed flows; None for others."""
+    return _EVEN.get(name)
+
+
+_EVEN = {
+    name: FatTree(code, name, (1, 1), joined=joined)
+    for name, (code, joined) in {"switch": ("SW", False), "fat-tree": ("CL", True)}.items()
+}
 
 RATIOS = (*((leaf, 1) for leaf in range(2, 9)), *((1, pod) for pod in range(2, 9)), (2, 2), (4, 4))
 """Ratios of leaves and pods that there are blocks of: up to 8:1 at one of them, and alike at both."""

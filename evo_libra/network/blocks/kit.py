@@ -82,6 +82,8 @@ class Kit:
     switch : a switch, or the OCS of a block that has one.
     short : a link of one port that needs no transceivers, for ends that are within reach of it; None for none.
     room : most NPUs that stand within its reach, around a switch in their middle.
+    routing : of `evo_libra.network.routing.ROUTINGS`; empty where links between switches fill evenly.
+    flows : that each message between two NPUs is split into, where flows are hashed.
     """
 
     technology: str
@@ -100,6 +102,8 @@ class Kit:
     domains: tuple[int, ...] | None = None
     short: Part | None = None
     room: int = 0
+    routing: str = ""
+    flows: int = 1
 
     @property
     def aggregates(self) -> bool:

@@ -53,7 +53,7 @@ class GemmConstants(Constants):
     )
     any_layout: bool = Field(
         default=False,
-        description="whether products of 8 bits take operands in any layout, so that no copies are transposed",
+        description="whether products of 8 bits take operands in any layout without transposed copies",
     )
 
     @property
@@ -272,7 +272,7 @@ class Accelerator:
 
     def _known(self, value: Value | None, what: str) -> Value:
         if value is None:
-            raise InputError(f"{self.product} has no {what}, as no source gives it; an entry with it as `base` can")
+            raise InputError(f"{self.product} has no {what} because no source gives it; an entry with it as `base` can")
         return value
 
 

@@ -16,7 +16,7 @@ from evo_libra.network.catalog.accelerator import CLASS_DEFAULT
 NEAREST = f"{CLASS_DEFAULT} of the nearest precision"
 """Begin of the source of constants of a precision that are those of another precision of the same accelerator."""
 
-_DEFAULT = f"{CLASS_DEFAULT}, as no kernel of this chip"
+_DEFAULT = f"{CLASS_DEFAULT} because no kernel of this chip"
 """Begin of the source of constants that are those of a measured chip."""
 
 _NEAREST: Mapping[str, tuple[str, ...]] = {
@@ -65,7 +65,7 @@ CLASSES: Mapping[str, KernelClass] = {
 """Measured chips by the generations that an entry may name."""
 
 _NO_GENERATION = KernelClass("h100-80gb", _NVIDIA, "as its entry has no generation")
-_LENDER = re.compile(r"those of the (.+?)(?: in \w+)? \(")
+_PRECISION = re.compile(r" in \w+\Z")
 
 
 def class_of(generation: str | None) -> KernelClass:
@@ -76,11 +76,13 @@ def class_of(generation: str | None) -> KernelClass:
 def lender_of(source: str) -> str:
     """Return the chip whose constants an accelerator has by the source of these, with the reason; empty for its own.
 
-    >>> lender_of("Class default, as no kernel of this chip is public: those of the tpu7x (arXiv 2604.15464, 2026)")
+    >>> lender_of("Class default because no kernel of this chip is public: those of the tpu7x (arXiv 2604.15464, 2026)")
     'tpu7x'
     """
-    found = _LENDER.search(source) if source.startswith((_DEFAULT, NEAREST)) else None
-    return found[1] if found else ""
+    if not source.startswith((_DEFAULT, NEAREST)):
+        return ""
+    name, follows, _ = source.partition("those of the ")[2].partition(" (")
+    return _PRECISION.sub("", name) if follows else ""
 
 
 def default_kernels(
@@ -107,7 +109,7 @@ def _runs(kind: str, peaks: Collection[str]) -> bool:
 def _default(kind: str, own: Mapping[str, Any], measured: Mapping[str, Any], of: KernelClass) -> tuple[Any, str]:
     near = next((one for one in _NEAREST.get(kind, ()) if one in own), None)
     if near is not None:
-        return _as_precision(kind, own[near]), f"{NEAREST}: its own in {near}, as no table in {kind} is public"
+        return _as_precision(kind, own[near]), f"{NEAREST}: its own in {near} because no table in {kind} is public"
     if kind in measured:
         return measured[kind], f"{_DEFAULT} is public: those of the {of} ({of.source})"
     near = next(one for one in _NEAREST[kind] if one in measured)

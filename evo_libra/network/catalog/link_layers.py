@@ -10,12 +10,15 @@ from pydantic import Field
 
 from evo_libra.errors import Mistake
 from evo_libra.files.source import Source, StrictModel
+from evo_libra.network.routing import ROUTINGS
 from evo_libra.network.transport import TRANSPORTS
 
 if TYPE_CHECKING:
     TransportName: TypeAlias = str
+    RoutingName: TypeAlias = str
 else:
     TransportName = Literal[tuple(TRANSPORTS)]
+    RoutingName = Literal[tuple(ROUTINGS)]
 
 
 Sale = Literal["buy", "rent", "own", "roadmap", "research"]

@@ -71,6 +71,7 @@ class Technology:
     rank : technologies never go back inwards, equal ranks come in any order; None is the place in the catalogue.
     npu : the accelerator that is wired with it, of those that a problem may choose from; None for any.
     transport : its congestion control, which its name ends in; None where nothing says.
+    routing : its routing, likewise, behind the transport; None where a problem has one of it at most.
     """
 
     name: str
@@ -84,11 +85,13 @@ class Technology:
     rank: int | None = None
     npu: str | None = None
     transport: str | None = None
+    routing: str | None = None
 
     @property
     def family(self) -> str:
         """Its name in the catalogue."""
-        return self.name if self.transport is None else self.name.removesuffix(f".{self.transport}")
+        name = self.name if self.routing is None else self.name.removesuffix(f".{self.routing}")
+        return name if self.transport is None else name.removesuffix(f".{self.transport}")
 
     def permits(self, npus: int, inside: int) -> bool:  # noqa: ARG002 - other technologies ask for it
         """Return whether a dimension may have some NPUs outside of a number of them."""

@@ -170,5 +170,5 @@ def _check_within(fabric: LayeredFabric, within: Within) -> None:
         rows = {len(one.step), len(one.matrix), len(one.offset), *map(len, one.matrix)}
         if rows != {len(within.sizes)}:
             raise InputError(
-                f"layer {within.layer}: an affine map needs {len(within.sizes)} rows, as the grid is {grid}"
+                f"layer {within.layer}: an affine map needs {len(within.sizes)} rows because the grid is {grid}"
             )

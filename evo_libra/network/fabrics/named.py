@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from evo_libra.errors import InputError, unknown
+from evo_libra.errors import InputError, printable, shortened, unknown
 from evo_libra.network.fabrics.layered import MAX_NODES, AffineMap, Between, LayeredFabric, Within, clique
 
 PORT = 25e9
@@ -134,13 +134,18 @@ def parse_named(text: str) -> LayeredFabric:
     """
     found = re.fullmatch(r"\s*([A-Za-z][\w-]*)\s*\(([^()]*)\)\s*", text)
     if not found:
-        raise InputError(f"'{text}' is no named fabric; allowed: a name and whole numbers, such as zcube(128, 2)")
+        raise InputError(
+            f"'{shortened(printable(text))}' is no named fabric; allowed: a name and whole numbers, such as "
+            "zcube(128, 2)"
+        )
     name, numbers = found[1].lower(), [one.strip() for one in found[2].split(",")]
     if name not in NAMED:
         raise InputError(unknown("fabric", found[1], NAMED))
     wanted = list(inspect.signature(NAMED[name]).parameters)
     if len(numbers) != len(wanted) or not all(re.fullmatch(r"\d{1,9}", one) for one in numbers):
-        raise InputError(f"'{text}': {name} takes whole numbers; allowed: {name}({', '.join(wanted)})")
+        raise InputError(
+            f"'{shortened(printable(text))}': {name} takes whole numbers; allowed: {name}({', '.join(wanted)})"
+        )
     return NAMED[name](*map(int, numbers))
 
 

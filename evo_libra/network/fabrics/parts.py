@@ -17,7 +17,7 @@ from evo_libra.network.fabrics.layered import Between, LayeredFabric, Within
 COPPER_REACH = 3.0
 """Metres up to which cables are copper."""
 
-_TO_ONE_SWITCH, _TO_SWITCHES, _NEIGHBOURING, _OTHER = 3.0, 15.0, 30.0, 50.0
+TO_ONE_SWITCH, TO_SWITCHES, NEIGHBOURING, OTHER = 3.0, 15.0, 30.0, 50.0
 """Metres of cables: of NICs whose server goes to one switch, other NICs, neighbouring layers, and all others."""
 
 
@@ -164,9 +164,9 @@ def _ends(fabric: LayeredFabric, links: Between | Within) -> list[tuple[int, int
 
 def _between(fabric: LayeredFabric, links: Between) -> Cables:
     count = fabric.layers[links.lower] * links.links * links.parallel
-    length = _OTHER if links.upper - links.lower > 1 else _NEIGHBOURING
+    length = OTHER if links.upper - links.lower > 1 else NEIGHBOURING
     if links.lower == 0:
-        length = _TO_ONE_SWITCH if _is_to_one_switch(fabric, links) else _TO_SWITCHES
+        length = TO_ONE_SWITCH if _is_to_one_switch(fabric, links) else TO_SWITCHES
     return Cables(links.lower, links.upper, count, links.rate, length)
 
 
@@ -177,4 +177,4 @@ def _is_to_one_switch(fabric: LayeredFabric, links: Between) -> bool:
 
 
 def _within(links: Within) -> Cables:
-    return Cables(links.layer, links.layer, within_pairs(links).shape[1], links.rate, _OTHER)
+    return Cables(links.layer, links.layer, within_pairs(links).shape[1], links.rate, OTHER)

@@ -316,5 +316,5 @@ def _reason(name: str, broken: Reasons, *, joined: bool) -> str:
     if name not in broken and joined:
         return "its networks are those of another family of the file"
     if name not in broken:
-        return "no number of several systems makes up the NPUs, so that nothing needs switches"
+        return "no number of several systems makes up the NPUs, so nothing needs switches"
     return nearest_reason(name, broken)

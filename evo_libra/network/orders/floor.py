@@ -203,6 +203,9 @@ def _in_one_row(floor: Floor) -> bool:
 
 
 def _blocks_of_row(floor: Floor) -> int:
+    """Return the blocks of a row: all of them where they fit, as the last one may be smaller than the others."""
+    if _in_one_row(floor):
+        return sum(times for _, _, times in floor.kinds)
     return max(floor.rows.racks // floor.block.racks, 1)
 
 

@@ -169,7 +169,7 @@ class SwitchSpec(ProductSpec, EfficiencySpec):
     cages: Count = Field(description="cages for cables and modules")
     cage: str = Field("", description="what its cables end in, such as osfp; not stated when left out")
     max_ports: Count | None = Field(None, description="most ports over mixed modes; those of the mode when left out")
-    co_packaged: bool = Field(default=False, description="whether optics are inside, so that links need fibres alone")
+    co_packaged: bool = Field(default=False, description="whether optics are inside, so links need fibres alone")
     power_W: Amount | None = Field(None, description="power without modules; with its optics where co-packaged")
     height_U: Amount = Field(1.0, description="rack units")
     latency_ns: Amount = Field(description="of passing through it")

@@ -20,7 +20,7 @@ def remarks(order: Order, products: ProductsSpec) -> list[str]:
         return []
     rack, taken = _limit(order, products, held + 1)
     racks = f"a rack of {rack} takes {held} {order.system} with their leaves and {alone} without them"
-    return [f"{racks}, as {order.switch} takes {taken}; a leaf joins fewer systems, so that more traffic leaves it"]
+    return [f"{racks} because {order.switch} takes {taken}; a leaf joins fewer systems, so more traffic leaves it"]
 
 
 def _limit(order: Order, products: ProductsSpec, systems: int) -> tuple[str, str]:

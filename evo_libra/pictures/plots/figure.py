@@ -98,7 +98,7 @@ def front_figure(
     every, (x_label, y_label) = in_units([*series, *marks], (x_label, y_label), log_x=log_x, log_y=log_y)
     series, marks = every[: len(series)], every[len(series) :]
     x, y = axes_of(series, log_x=log_x, log_y=log_y)
-    with _drawing(path, x_label, y_label, title) as (figure, axes):
+    with drawing(path, x_label, y_label, title) as (figure, axes):
         if any(one.x.size for one in series):
             _prepare(axes, x, y)
         else:
@@ -130,7 +130,7 @@ def attainment_figure(
     series = [Series(line[0], line[1], name) for name, three in lines.items() for line in three if line.shape[1]]
     x, y = axes_of(series, log_x=True, log_y=True)
     (x_label, across), (y_label, up) = unit_of(x_label, x), unit_of(y_label, y)
-    with _drawing(path, x_label, y_label, title) as (_, axes):
+    with drawing(path, x_label, y_label, title) as (_, axes):
         _prepare(axes, in_unit(x, across), in_unit(y, up))
         for place, (name, three) in enumerate(lines.items()):
             best, middle, worst = (line / np.array([[across], [up]]) for line in three)
@@ -148,7 +148,7 @@ def parity_figure(
     """Write points and a line under them on logarithmic axes, as `front_figure` does."""
     check_series(series, log_x=True, log_y=True)
     x, y = axes_of([line, *series], log_x=True, log_y=True)
-    with _drawing(path, x_label, y_label, title) as (_, axes):
+    with drawing(path, x_label, y_label, title) as (_, axes):
         _prepare(axes, x, y)
         _draw(axes, series)
         axes.plot(line.x, line.y, color="#767676", linewidth=0.8, label=line.label, zorder=1)
@@ -156,7 +156,7 @@ def parity_figure(
 
 
 @contextmanager
-def _drawing(path: Path | BinaryIO, x_label: str, y_label: str, title: str) -> Iterator[tuple[Figure, Axes]]:
+def drawing(path: Path | BinaryIO, x_label: str, y_label: str, title: str) -> Iterator[tuple[Figure, Axes]]:
     """Yield a figure and its axes to draw on, and write the figure; the user's own settings do not change its bytes."""
     suffix = path.suffix.lower() if isinstance(path, Path) else ".png"
     if suffix not in METADATA:

@@ -38,7 +38,7 @@ class LayerEnergy:
         outputs = inputs @ layer.weights.T
         energy = float((outputs**2).mean(axis=0).sum())
         if not energy > 0:
-            raise ValueError("its outputs are 0 for all samples, so that no error can be relative to them")
+            raise ValueError("its outputs are 0 for all samples, so no error can be relative to them")
         return LayerEnergy(layer.weights**2 * ((inputs**2).mean(axis=0) / energy), layer.weights != 0)
 
     def read(self, owners: IntArray, workers: int) -> FloatArray:

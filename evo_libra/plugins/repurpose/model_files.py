@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, Mistake, unusable
@@ -84,8 +85,14 @@ def _tensors(path: Path, content: bytes) -> Iterator[tuple[str, FloatArray]]:
 
 def _numbers(raw: bytes, kind: str) -> FloatArray:
     if kind == "BF16":  # the upper half of a number of 32 bits
-        return (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    return np.frombuffer(raw, _FLOATS[kind]).astype(np.float64)
+        return _in_64_bits((np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32))
+    return _in_64_bits(np.frombuffer(raw, _FLOATS[kind]))
+
+
+def _in_64_bits(numbers: NDArray[np.floating[Any]]) -> FloatArray:
+    """Return numbers of any size in 64 bits; a NaN that signals is one that whoever takes the numbers refuses."""
+    with np.errstate(invalid="ignore"):
+        return numbers.astype(np.float64)
 
 
 def _wrong(path: Path, key: str, reason: str) -> InputError:
@@ -240,4 +247,4 @@ class _Chain:
         found = np.frombuffer(tensor.raw_data, kind) if tensor.raw_data else np.array(
             tensor.double_data if kind is np.float64 else tensor.float_data
         )  # fmt: skip
-        return found.astype(np.float64).reshape(tuple(tensor.dims))
+        return _in_64_bits(found).reshape(tuple(tensor.dims))

@@ -121,7 +121,7 @@ class AcceleratorLoader:
         """Return (t,) the part of its bandwidth that traffic reaches in each technology; None where it is all.
 
         The factor of a transport comes on top of that of the ports or of the file. Of the ports of the accelerator it
-        is what was measured, unless the file says otherwise. Problems of tables of layers alone reach all of it.
+        is what was measured, unless the file says otherwise. Tables of layers alone have the full bandwidth.
         """
         given = time_spec(self.spec).efficiency
         if isinstance(given, float):

@@ -32,11 +32,15 @@ if TYPE_CHECKING:
 def technologies_of(file: ProblemFile, npus: Sequence[Accelerator] = ()) -> Catalog:
     """Return the technologies that a problem may use, with their transports; `_technologies_of` has the rest."""
     found, fabric = _technologies_of(file, npus), file.spec.fabric
-    if not (fabric.transport or fabric.lossless_usd_per_port or found.links.transport):
-        return found
-    from evo_libra.problem.file.transport import with_transports  # noqa: PLC0415 - few problems run any
+    if fabric.transport or fabric.lossless_usd_per_port or found.links.transport:
+        from evo_libra.problem.file.transport import with_transports  # noqa: PLC0415 - few problems run any
 
-    return with_transports(file, found)
+        found = with_transports(file, found)
+    if not fabric.routing and fabric.flows_per_pair == 1:
+        return found
+    from evo_libra.problem.file.routing import with_routings  # noqa: PLC0415 - few problems state any
+
+    return with_routings(file, found)
 
 
 def _technologies_of(file: ProblemFile, npus: Sequence[Accelerator]) -> Catalog:

@@ -41,7 +41,14 @@ class FaultsLoader:
         from evo_libra.network.catalog.failures import FAILING  # noqa: PLC0415 - few problems have failures
 
         self._check_names(given, [*FAILING, *parts_of(kits)])
-        return given.model_copy(update={"spares": tuple(sorted(set(given.spare_choices)))})
+        choices = given.spare_choices if given.spares is not None else self._enough(given, kits)
+        return given.model_copy(update={"spares": tuple(sorted(set(choices)))})
+
+    def _enough(self, given: Faults, kits: Sequence[Kit]) -> tuple[int, ...]:
+        """Return the spare NPUs that are enough, of servers and of each larger domain that is sold as one, a rack."""
+        domains = {kit.domain_size for kit in kits if kit.domain_size is not None}
+        units = {given.host_npus} | {size for size in domains if given.host_npus < size < self.spec.npus}
+        return tuple(given.enough(self.spec.npus, unit) for unit in units)
 
     def _check_names(self, given: Faults, known: Sequence[str]) -> None:
         mistakes = [

@@ -14,6 +14,7 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 from evo_libra.network.bill import parts_of
 from evo_libra.network.blocks import Kit
+from evo_libra.network.catalog.collective_latency import kinds_of
 from evo_libra.network.catalog.technologies import Catalog, Technology, beyond_domains, domain_limit
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
@@ -47,7 +48,6 @@ from evo_libra.problem.time_models.registry import Network, time_kind
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.quirks import Quirk
 from evo_libra.workload.layers.iteration_time import Merging
-from evo_libra.workload.parallelism import HOLDS_TENSOR
 
 if TYPE_CHECKING:
     from evo_libra.network.catalog.accelerator import Accelerator
@@ -166,7 +166,7 @@ class _Loader:
         reached = accelerators.efficiency(catalog)
         efficiency = book.efficiency if reached is None else book.efficiency * reached
         kits, owner = built_of(catalog, whole_bandwidth=False), npu.owner if npu.several else None
-        built = Network(kits, efficiency, owner, beyond_domains(catalog))
+        built = Network(kits, efficiency, owner, beyond_domains(catalog), kinds_of(catalog))
         time = reader_of(time_spec(self.spec), catalog, self.file.source)(self.workloads.loops, built)
         training, tco = self.workloads.training.figures(time.loops) if accelerators.trains else None, self.tco()
         system = SystemBill((*book.rest(), *self.system(time.loops, kits_of(catalog)).rows))
@@ -201,7 +201,8 @@ class _Loader:
         efficiency = self.workloads.accelerators.efficiency(catalog)
         owner = npu.owner if npu.several else None
         built = built_of(catalog, whole_bandwidth=has_whole_bandwidth(self.spec))
-        time = make_time(self.workloads.loops, Network(built, efficiency, owner, beyond_domains(catalog)))
+        network = Network(built, efficiency, owner, beyond_domains(catalog), kinds_of(catalog))
+        time = make_time(self.workloads.loops, network)
         training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
         tco, system = self.tco(), self.system(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
@@ -308,9 +309,9 @@ class _Loader:
         if not any(workload.serving for workload in workloads):
             found[USERS] = "is of serving: some workload needs the key 'serving'"
         if npu.watts is None:
-            found[NPU_WATTS] = f"needs the power of an NPU, and {_unknown(npu, 'power_W')}"
+            found[NPU_WATTS] = f"needs the power of an NPU, and {npu.why_unknown('power_W', 'power')}"
         if npu.price is None:
-            found[NPU_PRICE] = f"needs the price of an NPU, and {_unknown(npu, 'price_usd')}"
+            found[NPU_PRICE] = f"needs the price of an NPU, and {npu.why_unknown('price_usd', 'price')}"
         return found
 
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
@@ -431,7 +432,7 @@ class _Loader:
         if time.keeps_inside and not time.tables:
             structures = structures.select(time.fits(structures.npus, technology=structures.technology))
             if not len(structures):
-                raise self.fail(("workloads",), f"no network of the space {HOLDS_TENSOR}")
+                raise self.fail(("workloads",), f"no network of the space {time.must_hold}")
         pricing = pricing_of(catalog, choices, self.spec.npus, structures, fractional=False)
         try:
             return pricing.feasible(structures, constraints)
@@ -457,11 +458,3 @@ class _Loader:
         if mistakes:
             raise InputError(mistakes)
         return tuple(found)
-
-
-def _unknown(npu: NpuChoice, key: str) -> str:
-    """Return why a figure of the NPU is not known, as part of a sentence."""
-    if not npu.names:
-        return "the file has no key 'npu'"
-    names = " or ".join(npu.names)
-    return f"no source gives one of {names}. Give it: npu: [{{base: {npu.names[-1]}, {key}: ..., source: ...}}]"

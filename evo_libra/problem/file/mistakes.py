@@ -171,6 +171,8 @@ def trace_mistakes(spec: WorkloadSpec) -> Iterator[tuple[KeyPath, str]]:
     """Yield the keys of a workload with a trace that are not right, and why."""
     if spec.parallelism:
         yield ("parallelism",), "a trace has its own groups; they are given as a file, by 'groups'"
+    if spec.tp_domain is not None:
+        yield ("tp_domain",), "this key belongs to tables of layers"
     if (spec.compute_TFLOPS is None) != (spec.memory_GBps is None):
         yield (), "a roofline needs both compute_TFLOPS and memory_GBps; recorded times need neither"
     if spec.compute_TFLOPS is not None and spec.compute_scale is not None:
@@ -180,6 +182,8 @@ def trace_mistakes(spec: WorkloadSpec) -> Iterator[tuple[KeyPath, str]]:
 def layer_mistakes(spec: WorkloadSpec, model: Model | None, degrees: dict[str, int]) -> Iterator[tuple[KeyPath, str]]:
     """Yield the keys of a workload without a trace that are not right, and why."""
     yield from _mistakes_of_groups(spec)
+    if spec.tp_domain is not None and "tp" not in degrees:
+        yield ("tp_domain",), "this workload has no tensor parallel group: the key 'tp' of parallelism is needed"
     for key in ("groups", "memory_GBps") if spec.trace is None else ():
         if getattr(spec, key) is not None:
             yield (key,), "this key belongs to a trace"

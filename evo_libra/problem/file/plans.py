@@ -92,6 +92,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
             "overlap_dp": values_of(overlap.dp),
             "overlap_ep": values_of(overlap.ep),
             "reshard": values_of(training.reshard),
+            "ulysses": values_of(training.ulysses),
         },
         orders=tuple(tuple(map(str, order)) for order in orders),
         precisions=values_of(training.precision) or (),
@@ -212,9 +213,12 @@ def recommender_mistakes(training: TrainingSpec, degrees: Mapping[str, Any]) -> 
 
 
 def memory_mistakes(model: Decoder, choices: PlanChoices) -> Iterator[tuple[KeyPath, str]]:
-    """Yield modules that run again and that the model has not, and weights that stay whole where none are sharded."""
+    """Yield modules that run again and that the model has not, and choices that no plan of the file can have."""
     for message in lacking_modules(model, choices.options["recompute"] or ()):
         yield ("training", "recompute"), message
+    if choices.flags["ulysses"] == (True,) and choices.degrees["cp"] == (1,):
+        message = "found true; only a context parallel group, cp of 2 or more, exchanges heads, and the file has none"
+        yield ("training", "ulysses"), message
     if choices.flags["reshard"] == (False,) and SHARDED_WEIGHTS not in (choices.options["zero"] or ()):
         message = f"found false; only zero {SHARDED_WEIGHTS} shards weights, and the file has no such plan"
         yield ("training", "reshard"), message
@@ -232,6 +236,8 @@ def layer_key_mistakes(spec: WorkloadSpec, what: str = "a training step") -> Ite
     for key in _LAYER_KEYS:
         if getattr(spec, key) is not None:
             yield (key,), f"{what} computes its times from the problem's `npu`; leave this key out"
+    if spec.tp_domain is not None:
+        yield ("tp_domain",), "this key belongs to tables of layers; that of a training step is `training.tp_domain`"
 
 
 def overlap_mistakes(training: TrainingSpec, setups: Sequence[Setup]) -> Iterator[tuple[KeyPath, str]]:

@@ -8,17 +8,19 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 from evo_libra.problem.file.spec import FabricSpec, ProblemSpec
-from evo_libra.problem.question import Question, question_of
+from evo_libra.problem.question import FABRIC, Question, question_of
 
 _ASKS: Mapping[Question, str] = {"design": "a design", "order": "an order"}
-_FABRIC = "fabric"
 
 
 def refuse_other_question(source: Source) -> None:
     """Raise an `InputError` with each key that belongs to the question that a file does not ask, or with that key."""
     given = source.data.get("question", "design") if isinstance(source.data, Mapping) else "design"
+    if given == FABRIC:
+        message = "this file asks for a fabric of switches, which is searched and shown, but not read here"
+        raise InputError([source.mistake(("question",), message)])
     if given not in tuple(_ASKS):  # A list or a mapping has no hash.
-        raise InputError([source.mistake(("question",), unknown("question", given, _ASKS))])
+        raise InputError([source.mistake(("question",), unknown("question", given, (*_ASKS, FABRIC)))])
     asked = question_of(source.data)
     other: Question = "design" if asked == "order" else "order"
     message = f"belongs to `question: {other}`; this file asks for {_ASKS[asked]}{_why(source.data, asked)}"
@@ -31,7 +33,7 @@ def _why(data: object, asked: Question) -> str:
     """Return what of a file without the key `question` makes it ask its question."""
     if not isinstance(data, Mapping) or "question" in data:
         return ""
-    return ", as it names systems" if asked == "order" else ", as it does not say that it asks for an order"
+    return " because it names systems" if asked == "order" else " because it does not say that it asks for an order"
 
 
 def _of_other(data: object, asked: Question, other: Question) -> Iterator[KeyPath]:
@@ -45,9 +47,9 @@ def _paths(data: object) -> Iterator[tuple[str, ...]]:
     if not isinstance(data, Mapping):
         return
     yield from ((key,) for key in data)
-    fabric = data.get(_FABRIC)
+    fabric = data.get(FABRIC)
     if isinstance(fabric, Mapping):
-        yield from ((_FABRIC, key) for key in fabric)
+        yield from ((FABRIC, key) for key in fabric)
 
 
 def _keys(question: Question, path: KeyPath) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import json
 import os
@@ -15,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.kinds import ENDINGS
 from evo_libra.installed import entry_points_of
+from evo_libra.named_code import import_object, own_trust, trust
 from evo_libra.problem.protocol import Configurable, SearchProblem
+from evo_libra.problem.question import FABRIC, question_of
 
 if TYPE_CHECKING:
     from evo_libra.files.source import Source
@@ -66,14 +67,27 @@ def load_problem(name: str | Mapping[str, Any], assignments: Sequence[str] = ())
     >>> problem.npus
     1024
     """
-    from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - only problem files need YAML
-
     if not isinstance(name, str):
-        return problem_of(_given(name, assignments), Path())
+        return file_problem(_given(name, assignments), Path())
     path = _find_file(name)
     if path is not None:
-        return problem_of(_source(path, assignments), path.parent)
-    return load_python_problem(name, assignments=assignments)
+        return file_problem(_source(path, assignments), path.parent)
+    with own_trust():
+        trust(name)
+        return load_python_problem(name, assignments=assignments)
+
+
+def file_problem(source: Source, folder: Path) -> Problem | SearchProblem:
+    """Build the problem of the data of a file, whatever it asks for; errors are those of `load_problem`."""
+    if isinstance(source.data, Mapping) and source.data.get("question") == FABRIC:
+        from evo_libra.problem.file.switch_fabrics import (  # noqa: PLC0415 - other files need no fabrics
+            switch_fabric_problem,
+        )
+
+        return switch_fabric_problem(source, folder)
+    from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - only problem files need YAML
+
+    return problem_of(source, folder)
 
 
 def _given(data: Mapping[str, Any], assignments: Sequence[str]) -> Source:
@@ -185,12 +199,17 @@ def open_problem(source: Source, folder: Path, shape: str | None = None, constra
         if known is None or isinstance(known, list):
             asked = json.dumps([*(known or []), *constraints])
             source = set_value(source, f"constraints={asked}", "--total, --cost, --constraint")
-    found = problem_of(source, folder, open_box=True)
-    if found.book is not None:
+    if question_of(source.data) == "order":
         raise InputError(
-            f"the bandwidths of '{found.name}' are those of the products that it orders; `optimize` is of designs"
+            f"the bandwidths of {_called(source)} are those of the products that it orders, and `optimize` solves for "
+            "those of designs; `search` finds the best orders, `search --engine exhaustive` all of them"
         )
-    return found
+    return problem_of(source, folder, open_box=True)
+
+
+def _called(source: Source) -> str:
+    name = source.data.get("name") if isinstance(source.data, Mapping) else None
+    return f"'{name}'" if isinstance(name, str) else "this file"
 
 
 def load_python_problem(
@@ -198,11 +217,13 @@ def load_python_problem(
 ) -> SearchProblem:  # fmt: skip
     """Load a problem in Python by its name or as ``module:object``, which runs its code.
 
-    The folder is that of `import_object`, and paths in ``KEY=VALUE`` assignments are relative to it.
+    Its module may be in the folder, the current one when left out, and paths in ``KEY=VALUE`` assignments are relative
+    to it.
 
     Raises
     ------
-    InputError : it cannot be imported, is no problem, or does not have the options that are set.
+    InputError : it cannot be imported, is no problem, or does not have the options that are set; or a file names the
+        code, and the user trusts no file.
     """
     try:
         problem = _python_object(name, folder)
@@ -251,20 +272,3 @@ def _packaged_problem(path: Path) -> object:
 def is_code(name: str) -> bool:
     """Return whether a name is ``module:object``, which is imported to load it."""
     return ":" in name and not _is_path(name)
-
-
-def import_object(name: str, folder: Path | None = None) -> object:
-    """Return the object that ``module:object`` names.
-
-    The module is looked for in the folder, too, the current one when left out. It comes after all that is installed, so
-    that no file there stands in for a module of Python or of a library.
-
-    Raises
-    ------
-    ImportError, AttributeError, ValueError : there is no such module or object.
-    """
-    module, _, attribute = name.partition(":")
-    place = str(folder or Path.cwd())
-    if place not in sys.path:
-        sys.path.append(place)
-    return getattr(importlib.import_module(module), attribute)

@@ -23,6 +23,7 @@ from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training import TrainingLoader
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.placement import ORDER
+from evo_libra.workload.serving.experts import ServedExperts
 from evo_libra.workload.serving.lengths import NAMED, Lengths, exponential_lengths, fixed_lengths, read_lengths
 from evo_libra.workload.serving.serving_plans import DEGREES
 from evo_libra.workload.serving.serving_rules import ServingSpace, serving_mistakes
@@ -60,6 +61,12 @@ class ServingLoader:
             for npu in {npu.product: npu for npu in npus}.values()
             for key, text in kernel_mistakes(npu, serving)
         ]
+        if isinstance(model, Decoder) and model.expert_count == 1:
+            found.mistakes += [
+                self.source.mistake((*path, "serving", key), f"{model.name} has no experts; leave this key out")
+                for key in ("expert_weights", "imbalance", "redundant_experts")
+                if key in serving.model_fields_set
+            ]
         if model is not None and not isinstance(model, Decoder):
             message = f"found {model.name}; serving is of language models"
             found.mistakes.append(self.source.mistake((*path, "model"), message))
@@ -71,7 +78,7 @@ class ServingLoader:
         accelerators, space = self.training.accelerators, _space(spec, serving, self.spec.npus)
         lengths = self._lengths(path, serving)
         prompt, answer = round(lengths.prompt), lengths.answer
-        stack = _stack(serving)
+        stack, served = _stack(serving), _experts(serving)
         expansions = expansions_of_file(self.spec.memory.expansion) or (NO_EXPANSION,)
         varied, ends = None if len(lengths.prompts) == 1 else lengths, _ends(serving)
         setups, capacities = zip(*(
@@ -79,7 +86,8 @@ class ServingLoader:
                 ServingSetup(
                     decoder=model, accelerator=npu, prompt=prompt, answer=answer, weights=weights, cache=cache,
                     stack=stack, lengths=varied, ends=ends, attention=serving.attention, expansion=expansion,
-                    usable=capacity,
+                    usable=capacity, expert_weights=serving.expert_weights, experts=served,
+                    budget=serving.prompt_tokens,
                 ),
                 capacity,
             )
@@ -145,11 +153,21 @@ def _weights(npu: Accelerator, serving: ServingSpec) -> list[str]:
     return [one for one in values_of(serving.weights) if products_of(one) in npu.gemm]
 
 
+def _experts(serving: ServingSpec) -> ServedExperts:
+    return ServedExperts(
+        serving.imbalance, serving.redundant_experts, balanced=serving.dispatch == "balanced",
+        two_batches=serving.overlap_batches,
+    )  # fmt: skip
+
+
 def _key_mistakes(spec: WorkloadSpec, serving: ServingSpec) -> Iterator[tuple[KeyPath, str]]:
     if spec.training is not None:
         yield ("serving",), "a workload is a training step or served; the key 'training' is there, too"
     if serving.top_k is not None and serving.sampling != "top-k":
         yield ("serving", "top_k"), f"found {serving.top_k}; it is of 'sampling: top-k' alone"
+    if serving.server is not None and serving.collective_us is None and SERVING_STACKS[serving.stack].hop is None:
+        message = "collectives take what was measured on their links; `collective_us` gives them a time of their own"
+        yield ("serving", "server"), message
     if serving.server is not None and serving.server.npus & (serving.server.npus - 1):
         yield ("serving", "server", "npus"), f"found {serving.server.npus}; a power of 2 is needed"
     if serving.prefill_parallelism is not None and not any(values_of(serving.prefill)):
@@ -169,6 +187,7 @@ def _space(spec: WorkloadSpec, serving: ServingSpec, npus: int) -> ServingSpace:
     return ServingSpace(
         npus, **degrees, dp=replicas, concurrency=values_of(serving.concurrency), prefill=values_of(serving.prefill),
         ahead={name: values_of(given) for name, given in ahead.items() if given is not None},
+        redundant=serving.redundant_experts,
     )  # fmt: skip
 
 

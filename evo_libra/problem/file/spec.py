@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_serializer
 
 from evo_libra.files.fields import Degree, Late, NotNegative, PositiveFloat, PositiveInt
 from evo_libra.files.source import StrictModel
-from evo_libra.network.catalog.link_layers import TransportName
+from evo_libra.network.catalog.link_layers import RoutingName, TransportName
 from evo_libra.network.catalog.parts_spec import DomainSize
 from evo_libra.network.catalog.technologies import BlockName, Name
 from evo_libra.problem.figures import TotalCostOfOwnership
@@ -80,6 +80,19 @@ class FabricSpec(StrictModel):
         {},
         description="congestion control of RoCE on a technology of Ethernet, such as {roce-400g: dcqcn}; from a list "
         "the search chooses one for each dimension. An approximation: ordering only",
+    )
+    routing: (
+        Literal["by-link-layer"] | dict[Name, RoutingName | Annotated[tuple[RoutingName, ...], Field(min_length=1)]]
+    ) = Field(
+        {},
+        description="routing between the switches of fat trees, such as {roce-400g: ecmp}; from a list the search "
+        "chooses one for each dimension. `by-link-layer` is adaptive on InfiniBand and ecmp on Ethernet. When left "
+        "out, links fill evenly. Under astra and themis",
+    )
+    flows_per_pair: Annotated[int, Field(ge=1, le=1024)] = Field(
+        1,
+        description="flows that each message between two NPUs is split into, where ecmp hashes them; NCCL opens 1 "
+        "(NCCL_IB_QPS_PER_CONNECTION)",
     )
     lossless_usd_per_port: NotNegative = Field(
         0.0,
@@ -166,6 +179,11 @@ class WorkloadSpec(StrictModel):
     compute_scale: PositiveFloat | None = Field(
         None, description="factor on recorded compute times, for files, tables and traces; 1 when left out"
     )
+    tp_domain: Literal["scale-up", "any"] | None = Field(
+        None,
+        description="what holds the tensor parallel group of a table of layers: a scale-up domain, whose NPUs load and "
+        "store from each other, or any NPUs, as in LIBRA and when left out; that of a step is `training.tp_domain`",
+    )
     weight: PositiveFloat | WeightSpec = Field(1.0, description="weight of its time: a number, or low, value and high")
 
     @field_serializer("parallelism")
@@ -234,7 +252,7 @@ class TimeSpec(StrictModel):
     )
     weights: Literal["absolute", "normalised"] = Field(
         "absolute",
-        description="normalised divides each weight by the workload's compute time, so that a long workload does not "
+        description="normalised divides each weight by the workload's compute time, so a long workload does not "
         "hide the others; tokens per second are then those of workloads with as much compute time each",
     )
     shares: Shares | None = Field(

@@ -179,7 +179,7 @@ class TrainingSpec(StrictModel):
     )
     global_batch: PositiveInt | BatchSpec = Field(
         description="sequences or samples of a step, of all replicas together; in a file that asks for an order also "
-        "`{about: 2048, within: 0.02}`, as not every number of NPUs divides a batch; times are then those of the "
+        "`{about: 2048, within: 0.02}` because not every number of NPUs divides a batch; times are then those of the "
         "tokens of the stated batch"
     )
     micro_batch: PositiveInt | Literal["any"] | Some[PositiveInt] = Field(1, description="sequences of a microbatch")
@@ -255,7 +255,7 @@ class TrainingSpec(StrictModel):
     )
     account_for: tuple[Literal["embedding", "loss"], ...] = Field(
         (),
-        description="what counts as a layer where stages divide the layers, so that one end has a layer less: "
+        description="what counts as a layer where stages divide the layers, so one end has a layer less: "
         "embedding, loss (Megatron's account_for_..._in_pipeline_split); both are `balanced`",
     )
     uneven: bool = Field(
@@ -274,13 +274,19 @@ class TrainingSpec(StrictModel):
     )
     jitter: Annotated[float, Field(ge=0, le=0.1)] = Field(
         0.0,
-        description="share of a step that each doubling of the NPUs adds from 8 on, as the slowest one sets the pace; "
-        "0.004 was measured in fp8 on 64 to 2,048 H100 (DGX Cloud, 2025), nearly none in bf16",
+        description="share of a step that each doubling of the NPUs adds from 8 on because the slowest one sets the "
+        "pace; 0.004 was measured in fp8 on 64 to 2,048 H100 (DGX Cloud, 2025), nearly none in bf16",
     )
     tp_domain: Literal["scale-up", "any"] = Field(
         "scale-up",
         description="what holds a tensor parallel group: a scale-up domain, whose NPUs load and store from each other; "
         "any lets it leave the domain, and then nothing of its traffic overlaps",
+    )
+    ulysses: bool | Some[bool] = Field(
+        default=False,
+        description="whether a context parallel group exchanges heads of attention for tokens (DeepSpeed-Ulysses; "
+        "Megatron's cp_comm_type a2a) in place of gathering keys and values; tp x cp then divides the heads of keys "
+        "and values, and a scale-up domain holds the group",
     )
     schedule: Schedule | Some[Schedule] = Field(
         "1f1b",

@@ -189,6 +189,7 @@ class WorkloadLoader:
         found.check()
         assert workload is not None  # noqa: S101 - else there were mistakes
         assert complete is not None  # noqa: S101 - likewise
+        workload = replace(workload, tensor_inside=spec.tp_domain == "scale-up")
         overlap = time_spec(self.spec).overlap
         return workload, partial(weighted_loop, workload, complete, overlap=overlap, npus=self.spec.npus)
 

@@ -107,9 +107,10 @@ class BillOfMaterials(Pricing):
         block = np.take(np.array([kit.block for kit in self.parts]), technology)
         return self._topologies(index, npus, technology, block, hardware)
 
-    def built(self, designs: Population) -> Topologies:
-        hardware = self.hardware_of(designs.npus, designs.technology)
-        index = np.full(len(designs), -1)
+    def built(self, designs: Population, structure: IntArray | None = None) -> Topologies:
+        index = np.full(len(designs), -1) if structure is None else structure
+        known = self._table if (index >= 0).all() else None
+        hardware = self.hardware_of(designs.npus, designs.technology) if known is None else known.select(index)
         return self._topologies(
             index, designs.npus, technology=designs.technology, block=designs.block, hardware=hardware,
             plan=designs.plans,

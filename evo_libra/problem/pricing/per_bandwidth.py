@@ -107,11 +107,12 @@ class PerBandwidth(Pricing):
             plan=no_plans(npus.shape[1]),
         )  # fmt: skip
 
-    def built(self, designs: Population) -> Topologies:
+    def built(self, designs: Population, structure: IntArray | None = None) -> Topologies:
         used = designs.npus > 1
         price = self.prices[designs.block, designs.technology] * used * self.npus
         low, high = (np.where(used, bound, 0.0) for bound in self.box(designs.technology))
-        index, numbers = np.full(len(designs), -1), used.astype(np.float64)
+        index = np.full(len(designs), -1) if structure is None else structure
+        numbers = used.astype(np.float64)
         return PricedTopologies(
             structure=index, npus=designs.npus, technology=designs.technology, block=designs.block, price=price,
             low=low, high=high, used=numbers, plan=designs.plans,

@@ -163,8 +163,11 @@ class Pricing(ABC):
         """Return the topologies of (d, n) sizes, technologies and block genes."""
 
     @abstractmethod
-    def built(self, designs: Population) -> Topologies:
-        """Return the topologies of designs, which need not be in the space."""
+    def built(self, designs: Population, structure: IntArray | None = None) -> Topologies:
+        """Return the topologies of designs, which need not be in the space.
+
+        Their (n,) combinations are -1 where the space has none; figures of all of them are then looked up.
+        """
 
     @abstractmethod
     def cheapest(self, technology: IntArray) -> IntArray:
@@ -217,9 +220,14 @@ class Pricing(ABC):
 
     def misfits(self, designs: Population) -> tuple[FloatArray, BoolArray]:
         """Return (d, n) the nearest B/s that dimensions can be built with, and whether that is not their bandwidth."""
-        nearest = self.built(designs).nearest(designs.bandwidth)
-        # A dimension that cannot be built has no ports.
-        return nearest, (np.abs(nearest - designs.bandwidth) > TOLERANCE * nearest) & (nearest > 0)
+        return misfits(self.built(designs), designs.bandwidth)
+
+
+def misfits(built: Topologies, bandwidth: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return what `Pricing.misfits` does, of topologies and their (d, n) B/s."""
+    nearest = built.nearest(bandwidth)
+    # A dimension that cannot be built has no ports.
+    return nearest, (np.abs(nearest - bandwidth) > TOLERANCE * nearest) & (nearest > 0)
 
 
 def choice_tables(choices: Sequence[DimensionChoice]) -> tuple[FloatArray, FloatArray, IntArray]:

@@ -11,7 +11,18 @@ from typing import Self
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, columns
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, SizedByPlan, Streamed
+from evo_libra.collective import (
+    BeyondBytes,
+    BytesAlone,
+    Collective,
+    Dispatch,
+    NextStage,
+    Pattern,
+    PushPull,
+    SizedByPlan,
+    Streamed,
+    WithoutLatency,
+)
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.time_models.libra import ROUTING
@@ -24,6 +35,9 @@ from evo_libra.timing.quirks import Warned
 from evo_libra.timing.schedule_choices import Schedules
 from evo_libra.workload.layers.iteration_time import Message
 from evo_libra.workload.parallelism import Layout, offsets
+
+_MEASURED = (BeyondBytes, BytesAlone, WithoutLatency)
+"""Channels of serving, whose software has measured times."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +89,10 @@ class AstraTime(TimeModel):
     def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
         sent = [(channel, channel[2]) for channel in self.channels]
         found = {channel: self.message_seconds(load, designs) for channel, load in sent if isinstance(load, Message)}
+        measured = [channel for channel, load in sent if isinstance(load, _MEASURED)]
+        if measured:
+            where = self.placed(designs.npus, designs.plan, designs.technology)
+            found |= {channel: self._operation_times(channel, where, designs) for channel in measured}
         if self.tables:
             placed = self.placed(designs.npus, designs.plan, designs.technology)
             for runs in self._alike:
@@ -83,6 +101,22 @@ class AstraTime(TimeModel):
         figures = self.traffic(designs.npus, designs.technology) if traffic is None else traffic
         for runs, places in zip(self._alike, self._places, strict=True):
             found.update(self._sent_by_all(runs, figures[:, :, places], designs))
+        return found
+
+    def measured_seconds(self, channel: Channel, placed: Placement, designs: Population) -> FloatArray:
+        """Return the time of an operation without that of one whose chunks have a byte, or that of bytes in LIBRA.
+
+        It is never less than that of its bytes: latencies of chunks may run alongside the bytes of others.
+        """
+        layout, group, load = channel
+        if not isinstance(load, WithoutLatency):
+            return super().measured_seconds(channel, placed, designs)
+        (size, sending), what = sent_by((layout, group, load.load), designs), operation_of(load.load)
+        found, some, mine = np.zeros(len(designs)), designs.select(sending), placed.select(sending)
+        bytes_ = size * mine.share_of(what)
+        least = np.full(len(sending), float(max(self.collectives.chunks)))
+        whole, latency = (self.seconds(what, each, mine, some) for each in (bytes_, least))
+        found[sending] = np.maximum(whole - latency, self.libra.seconds(what, bytes_, mine, some))
         return found
 
     def _sent_by_all(
@@ -109,7 +143,7 @@ class AstraTime(TimeModel):
         """The channels of collectives, and those of messages to the next stage, by what runs."""
         found: tuple[dict[Collective | NextStage, list[Channel]], ...] = ({}, {})
         for channel in self.channels:
-            if not isinstance(channel[2], Message):
+            if not isinstance(channel[2], (Message, *_MEASURED)):
                 what = operation_of(channel[2])
                 found[isinstance(what, NextStage)].setdefault(what, []).append(channel)
         return [runs for runs in found if runs]
@@ -228,9 +262,12 @@ class AstraTime(TimeModel):
             if isinstance(load, Message):
                 kind = -offsets(load.source, load.target, designs.npus)  # below those of groups
                 used = kind < 0
+            elif isinstance(load, BeyondBytes):
+                continue
             else:
                 one = lie[layout, group]
                 kind, used = one.stride * designs.npus + one.extent, one.extent > 1
+            load = load.load if isinstance(load, WithoutLatency) else load  # noqa: PLW2901 - what runs
             if isinstance(load, SizedByPlan):
                 used &= columns(load.sent, designs.plans[layout[0][1]])
             least, most = np.where(used, np.minimum(least, kind), least), np.where(used, np.maximum(most, kind), most)

@@ -154,7 +154,8 @@ def _read(spec: TimeSpec, catalog: Catalog, source: Source, *, scheduler: str) -
     fidelity = astra_fidelity(spec, catalog, source, scheduler=scheduler)
 
     def make(loops: Loops, network: Network) -> AstraTime:
-        timed = tuple(loops(Merging.NONE, partial(_check_chunks, fidelity)))
+        each = loops(Merging.NONE, partial(_check_chunks, fidelity))
+        timed = tuple(loop.of_links(network.links) for loop in each)
         return AstraTime(timed, *network, collectives=fidelity, libra=libra_time(loops, network))
 
     return make

@@ -12,10 +12,13 @@ from evo_libra.arrays import FloatArray, IntArray, Population, no_plans
 from evo_libra.bandwidth.chains import Chains, chains_of, joined_chains
 from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.collective import (
+    BeyondBytes,
+    BytesAlone,
     Collective,
     Pattern,
     SizedByPlan,
     SizedCollective,
+    WithoutLatency,
     pattern_of,
     time_per_byte,
     traffic,
@@ -27,7 +30,7 @@ from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.time_models.loops import Channel, WeightedLoop, channel_of
 from evo_libra.problem.time_models.placement import Operation, Placement
 from evo_libra.problem.time_models.registry import Loops, Network, TimeKind
-from evo_libra.problem.time_models.time_model import TimeModel
+from evo_libra.problem.time_models.time_model import NO_BANDWIDTH, TimeModel
 from evo_libra.workload.layers.iteration_time import Load, Merging, Message, Overlap
 from evo_libra.workload.parallelism import BEYOND, offsets
 
@@ -36,9 +39,6 @@ if TYPE_CHECKING:
 
 ROUTING = "routes that meet on a link"
 """Limit of every time model here: every flow has the share of its links that its process group has."""
-
-NO_BANDWIDTH = 1e-30
-"""B/s of a dimension without any: an unused one has no traffic and so no time, any other one takes forever."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ class LibraTime(TimeModel):
     @property
     def leaves_out(self) -> tuple[str, ...]:
         shared = () if self.kits else ("links that process groups share",)
-        return ("latency", "chunks of collectives", *shared, ROUTING)
+        latency = "latency beyond that of serving software" if self.of_software.any() else "latency"
+        return (latency, "chunks of collectives", *shared, ROUTING)
 
     @property
     def lower_bound(self) -> TimeModel | None:
@@ -66,11 +67,18 @@ class LibraTime(TimeModel):
         raise InputError(f"the time of '{name}' is LIBRA's, which has neither latency nor chunks; ASTRA-sim needs both")
 
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
-        """Return the bytes; a group that gets a share of the bandwidth counts as if it sent as many more."""
+        """Return the bytes; a group that gets a share of the bandwidth counts as if it sent as many more.
+
+        The factor of the time that software takes beyond bytes has the place of the first dimension.
+        """
         placed, outside = self.placed(npus, plan), self.outside(technology)
         rows: dict[Channel, FloatArray] = {}
         for channel in self.channels:
             layout, name, load = channel
+            if isinstance(load, BeyondBytes):
+                rows[channel] = np.zeros(npus.shape)
+                rows[channel][0] = self.link_factor(load, placed[layout, name], technology)
+                continue
             whole = layout, name.removesuffix(BEYOND), load
             if whole not in rows:
                 rows[whole] = self._traffic(load, placed[layout, name], npus, technology)
@@ -82,14 +90,17 @@ class LibraTime(TimeModel):
     def _traffic(self, load: Load, placed: Placement, npus: IntArray, technology: IntArray) -> FloatArray:
         if isinstance(load, Message):
             return load.size * (offsets(load.source, load.target, npus) > 0) / self.reached(technology)
-        assert not isinstance(load, SizedCollective | SizedByPlan), "LIBRA's time merges collectives"  # noqa: S101 - internal error
+        single = SizedCollective | SizedByPlan | BeyondBytes | BytesAlone | WithoutLatency
+        assert not isinstance(load, single), "LIBRA's time merges collectives"  # noqa: S101 - internal error
         pattern = pattern_of(load) if isinstance(load, Collective) else load
         return unit_traffic(pattern, placed.extent) * self.relative_bytes(load, placed, npus, technology)
 
     def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:
         bandwidth = np.maximum(designs.bandwidth, NO_BANDWIDTH)
         rows = self.traffic(designs.npus, designs.technology, designs.plan) if known is None else known
-        return dict(zip(self.channels, (rows / bandwidth).max(axis=1), strict=True))
+        times = (rows / bandwidth).max(axis=1)
+        times[self.of_software] = rows[self.of_software, 0]
+        return dict(zip(self.channels, times, strict=True))
 
     def seconds(self, what: Operation, size: FloatArray | float, placed: Placement, designs: Population) -> FloatArray:
         if isinstance(what, Collective):
@@ -104,13 +115,18 @@ class LibraTime(TimeModel):
     ) -> BandwidthProgram:
         base: FloatArray | float = np.zeros(1)
         size, plans = np.zeros((len(self.channels), 1)), no_plans(0) if plan is None else plan
+        software = traffic[self.of_software, 0]
+        traffic = np.where(self.of_software[:, None, None], 0.0, traffic)
         races, chains = list[Overlap](), list[Chains]()
         for loop in self.loops:
             found = loop.time.linear(loop.weight, self._place(loop), plans[loop.rows])
             base, size = base + found.compute, size + found.size
-            races += found.races
-            if found.chained:
-                chains.append(joined_chains([_chains(*race) for race in found.chained]))
+            base = base + (found.size[self.of_software] * software).sum(axis=0) if len(software) else base
+            pairs = [*found.chained, *(_chained(race) for race in found.races if len(software))]
+            races += [] if len(software) else found.races
+            if pairs:
+                pairs = [(compute + self._software(size, software), size) for compute, size in pairs]
+                chains.append(joined_chains([_chains(*race) for race in pairs]))
         chains.append(chains_of([races], len(size)))
         rows, limit = np.empty((0, *low.shape)), np.empty((0, low.shape[1]))
         equality = np.empty(0, dtype=np.bool_)
@@ -118,6 +134,10 @@ class LibraTime(TimeModel):
             base=np.asarray(base), size=size, traffic=traffic, price=np.zeros(low.shape), low=low, high=high, rows=rows,
             limit=limit, equality=equality, chains=joined_chains(chains),
         )  # fmt: skip
+
+    def _software(self, size: FloatArray, software: FloatArray) -> FloatArray | float:
+        """Return (k, n) s of software of k chains with (k, c, n) units."""
+        return (size[:, self.of_software] * software).sum(axis=1) if len(software) else 0.0
 
     def _place(self, loop: WeightedLoop) -> FloatArray:
         """Return (s, c) 1 where a stream of a workload is of a channel."""
@@ -127,6 +147,11 @@ class LibraTime(TimeModel):
         return place
 
 
+def _chained(race: Overlap) -> tuple[FloatArray, FloatArray]:
+    """Return the (k, 1) seconds and (k, c, 1) units of the chains of an overlap, all its repetitions together."""
+    return race.count * np.array(race.compute)[:, None], race.count * race.size[:, :, None]
+
+
 def _chains(compute: FloatArray, size: FloatArray) -> Chains:
     """Return the chains of an overlap under the plans of designs."""
     return Chains(compute[None], size[None], np.ones((1, len(compute), 1), dtype=np.bool_))
@@ -134,7 +159,7 @@ def _chains(compute: FloatArray, size: FloatArray) -> Chains:
 
 def libra_time(loops: Loops, network: Network) -> LibraTime:
     """Return LIBRA's time of workloads."""
-    return LibraTime(tuple(loops(_merging(network.kits))), *network)
+    return LibraTime(tuple(loop.of_links(network.links) for loop in loops(_merging(network.kits))), *network)
 
 
 def _merging(kits: Sequence[Kit | PricedBlock]) -> Merging:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -84,6 +84,10 @@ class WeightedLoop:
         """Return the loop under one plan of each workload that leaves some open."""
         return self
 
+    def of_links(self, kinds: Collection[str]) -> WeightedLoop:  # noqa: ARG002 - the same
+        """Return the loop without what software takes on links of other kinds than those of a problem."""
+        return self
+
 
 @dataclass(frozen=True)
 class OpenLoop(WeightedLoop):
@@ -102,6 +106,22 @@ class OpenLoop(WeightedLoop):
     def rows(self) -> slice:
         """Its row of the plans of designs."""
         return slice(self.place, self.place + 1)
+
+    def of_links(self, kinds: Collection[str]) -> OpenLoop:
+        """Return the loop without what software takes on links of other kinds, in all of its times."""
+        if self.served is None:
+            return self
+        from evo_libra.workload.plans.tabulated import of_links  # noqa: PLC0415 - few problems serve
+
+        first, token = (of_links(cast("TabulatedTime", one), kinds) for one in (self.served.first, self.served.token))
+        return replace(self, time=of_links(self.time, kinds), served=Served(first, token))
+
+    def alone(self) -> OpenLoop:
+        """Return the loop of a problem whose other workloads leave no plans open."""
+        layouts = {
+            group: ((OPEN, 0),) if layout == ((OPEN, self.place),) else layout for group, layout in self.layouts.items()
+        }
+        return replace(self, place=0, layouts=layouts)
 
     def pinned(self, plan: Sequence[int]) -> WeightedLoop:
         """Return the loop under one of its plans."""

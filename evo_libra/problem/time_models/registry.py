@@ -31,6 +31,7 @@ class Network(NamedTuple):
     efficiency: FloatArray | None
     owner: IntArray | None
     beyond: BoolArray | None = None
+    links: tuple[str, ...] = ()
 
 
 class Loops(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Self
@@ -12,10 +12,22 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, columns
 from evo_libra.bandwidth.program import BandwidthProgram
-from evo_libra.collective import NextStage, Pattern, PushPull
+from evo_libra.collective import (
+    BeyondBytes,
+    BytesAlone,
+    Dispatch,
+    NextStage,
+    Pattern,
+    PushPull,
+    Streamed,
+    WithoutLatency,
+    time_per_byte,
+    unit_traffic,
+)
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.catalog.collective_latency import KINDS, link_factor
 from evo_libra.problem.time_models.loops import (
     OPEN,
     Channel,
@@ -38,11 +50,15 @@ from evo_libra.problem.time_models.placement import (
 from evo_libra.timing.quirks import Warned
 from evo_libra.timing.schedule_choices import NoSchedules, Schedules
 from evo_libra.workload.layers.iteration_time import Message
-from evo_libra.workload.parallelism import TENSOR_GROUP, Layout, lay_layout, offsets
+from evo_libra.workload.parallelism import HOLDS, Layout, lay_layout, offsets
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
     from evo_libra.workload.plans.plan_table import PlanTable
+
+
+NO_BANDWIDTH = 1e-30
+"""B/s of a dimension without any: an unused one has no traffic and so no time, any other one takes forever."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +69,8 @@ class TimeModel(ABC):
     LIBRA. The efficiency is (t,) the part of the bandwidth of each technology that traffic reaches, at most 1; None
     where it reaches all. The owner is (t,) the
     accelerator of each technology, where a problem has several to choose from. Beyond is (t,) whether a technology is
-    one of NICs, outside of scale-up domains; None where none is.
+    one of NICs, outside of scale-up domains; None where none is. Links are (t,) the kind of links of each
+    technology, by which software of serving takes time; without any it takes none.
     """
 
     loops: tuple[WeightedLoop, ...]
@@ -61,11 +78,17 @@ class TimeModel(ABC):
     efficiency: FloatArray | None = None
     owner: IntArray | None = None
     beyond: BoolArray | None = None
+    links: tuple[str, ...] = ()
 
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
         """The distinct traffic of the workloads."""
         return tuple(dict.fromkeys(channel_of(loop, stream) for loop in self.loops for stream in loop.time.streams))
+
+    @cached_property
+    def of_software(self) -> BoolArray:
+        """(c,) which channels are what software takes beyond bytes, whose traffic has a factor and no bytes."""
+        return np.array([isinstance(load, BeyondBytes) for _, _, load in self.channels], dtype=np.bool_)
 
     @property
     def exact(self) -> bool:
@@ -139,6 +162,23 @@ class TimeModel(ABC):
         """The plans of each workload that leaves some open."""
         return tuple(loop.workload for loop in self.open_loops)
 
+    def alone(self, place: int) -> Self:
+        """Return the time model of one of the workloads that leave plans open; designs have its plans alone."""
+        return replace(self, loops=(self.open_loops[place].alone(),))
+
+    def apart(self) -> Iterator[tuple[slice, list[Channel], Self]]:
+        """Yield the rows of plans, the channels and the time of each workload with open plans, then of all others.
+
+        The channels are those of this model, in the order of those of the other one.
+        """
+        closed = tuple(loop for loop in self.loops if loop.open_place is None)
+        models: list[tuple[slice, tuple[WeightedLoop, ...], Self]] = [
+            (loop.rows, (loop,), self.alone(loop.place)) for loop in self.open_loops
+        ]
+        models += [(slice(0, 0), closed, replace(self, loops=closed))] if closed else []
+        for rows, loops, model in models:
+            yield rows, list(dict.fromkeys(channel_of(loop, s) for loop in loops for s in loop.time.streams)), model
+
     def pinned(self, plan: Sequence[int]) -> Self:
         """Return the time model of the workloads under one plan of each table."""
         return replace(self, loops=tuple(loop.pinned(plan) for loop in self.loops))
@@ -153,7 +193,15 @@ class TimeModel(ABC):
         efficiency = None if self.efficiency is None else self.efficiency[technology]
         owner = None if self.owner is None else self.owner[technology]
         beyond = None if self.beyond is None else self.beyond[technology]
-        return replace(self, kits=kits, efficiency=efficiency, owner=owner, beyond=beyond)
+        links = tuple(self.links[place] for place in technology) if self.links else ()
+        return replace(self, kits=kits, efficiency=efficiency, owner=owner, beyond=beyond, links=links)
+
+    def with_efficiency(self, technologies: IntArray | int, factor: float) -> Self:
+        """Return the time model in which traffic reaches a multiple of what it does in some technologies."""
+        assert self.efficiency is not None, "who asks knows it"  # noqa: S101 - internal error
+        efficiency = self.efficiency.copy()
+        efficiency[technologies] *= factor
+        return replace(self, efficiency=efficiency)
 
     def with_switch_latency(self, technology: int, latency: float) -> Self:  # noqa: ARG002 - some models need it
         """Return the time model in which passing a switch of a technology takes some seconds, if latency counts."""
@@ -171,6 +219,12 @@ class TimeModel(ABC):
         placed = self.placed(designs.npus, designs.plan, designs.technology)
         return {channel: self._operation_times(channel, placed, designs) for channel in self.channels}
 
+    def channel_seconds(self, channel: Channel, designs: Population) -> FloatArray:
+        """Return (n,) seconds of a single operation, or per unit, of a channel that need be none of the workloads'."""
+        outside = self.outside(designs.technology)
+        placed = placed_channels((channel,), designs.npus, self.tables, designs.plan, outside)
+        return self._operation_times(channel, placed, designs)
+
     def _operation_times(
         self, channel: Channel, placed: Mapping[tuple[Layout, str], Placement], designs: Population
     ) -> FloatArray:
@@ -178,12 +232,48 @@ class TimeModel(ABC):
         layout, group, load = channel
         if isinstance(load, Message):
             return self.message_seconds(load, designs)
+        if isinstance(load, BeyondBytes):
+            return self.link_factor(load, placed[layout, group], designs.technology)
+        if isinstance(load, BytesAlone | WithoutLatency):
+            return self.measured_seconds(channel, placed[layout, group], designs)
         (size, sending), where = sent_by(channel, designs), placed[layout, group]
         found, some = np.zeros(len(designs)), designs.select(sending)
         mine = where.select(sending)
         what = operation_of(load)
         found[sending] = self.seconds(what, size * mine.share_of(what), mine, some)
         return found
+
+    def link_factor(self, load: BeyondBytes, placed: Placement, technology: IntArray) -> FloatArray:
+        """Return (n,) the factor of the seconds that software takes on links of a kind."""
+        outside = self.outside(technology)
+        inside = np.zeros(technology.shape, dtype=np.bool_) if outside is None else outside
+        return link_factor(load, placed.extent, self._kind(technology), inside)
+
+    def _kind(self, technology: IntArray) -> IntArray:
+        """Return (d, n) the places of kinds of links; -1 where they are open, or not known."""
+        if not self.links:
+            return np.full(technology.shape, -1)
+        known = np.array([KINDS.index(kind) for kind in self.links])
+        return np.where(technology >= 0, known[technology], -1)
+
+    def measured_seconds(self, channel: Channel, placed: Placement, designs: Population) -> FloatArray:
+        """Return (n,) seconds of bytes or of an operation whose latency a measured time contains.
+
+        Here that is the time of the operation, or that of LIBRA for the bytes.
+        """
+        layout, group, load = channel
+        if isinstance(load, WithoutLatency):
+            return self._operation_times((layout, group, load.load), {(layout, group): placed}, designs)
+        assert isinstance(load, BytesAlone), "others have latencies"  # noqa: S101 - internal error
+        return self.pattern_seconds(load.pattern, placed, designs)
+
+    def pattern_seconds(
+        self, pattern: Pattern | NextStage | Dispatch | PushPull | Streamed, placed: Placement, designs: Population
+    ) -> FloatArray:
+        """Return (n,) seconds of a byte of a pattern at the bandwidth alone."""
+        sent = unit_traffic(pattern, placed.extent)
+        sent = sent * self.relative_bytes(pattern, placed, designs.npus, designs.technology)
+        return time_per_byte(sent, np.maximum(designs.bandwidth, NO_BANDWIDTH))
 
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
         """Return (n,) seconds of a message of a trace; here those between neighbours that lie as far apart."""
@@ -246,14 +336,13 @@ class TimeModel(ABC):
         """Return (n,) whether (d, n) dimensions can hold every process group, under (w, n) plans if there are some.
 
         Plans are those of an accelerator: with (d, n) technologies, of the one that the networks are wired for. Then
-        tensor parallel groups stay inside scale-up domains, too. A technology of -1 is still open.
+        tensor parallel groups stay inside scale-up domains, too, and context parallel ones that exchange heads. A
+        technology of -1 is still open.
         """
         fits = np.ones(npus.shape[1], dtype=np.bool_)
         for layout in {layout for loop in self.loops for layout in loop.layouts.values()}:
             if not layout or layout[0][0] != OPEN:
-                keeping = (loop for loop in self.loops if loop.workload.keeps_inside.any())
-                inside = any(loop.layouts[TENSOR_GROUP] == layout for loop in keeping)
-                fits &= self.lays(layout, npus, technology, inside=inside)
+                fits &= self.lays(layout, npus, technology, inside=self._kept_inside(layout))
         for place, mine in enumerate(plan if plan is not None else ()):
             fits &= self.holds(npus, mine, place, technology)
         if self.owner is not None and technology is not None and plan is not None:
@@ -261,31 +350,36 @@ class TimeModel(ABC):
                 fits &= (technology[0] < 0) | (self.owner[technology[0]] == columns(table.npu, mine))
         return fits
 
-    def lays(self, layout: Layout, npus: IntArray, technology: IntArray | None, *, inside: bool) -> BoolArray:
+    def _kept_inside(self, layout: Layout) -> tuple[str, ...]:
+        """Return the groups of a layout that must stay inside scale-up domains."""
+        kept = ((loop, group) for loop in self.loops for group in loop.workload.kept_inside)
+        return tuple(dict.fromkeys(group for loop, group in kept if loop.layouts[group] == layout))
+
+    def lays(
+        self, layout: Layout, npus: IntArray, technology: IntArray | None, *, inside: Sequence[str] = ()
+    ) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold groups, with technologies as in `fits`.
 
         Parameters
         ----------
-        inside : whether the tensor parallel group, if it is among them, must stay inside a scale-up domain.
+        inside : groups that must stay inside a scale-up domain, if they are among them.
         """
         laid, held = lay_layout(npus, layout)
         groups = [group for group, _ in layout]
-        if not inside or TENSOR_GROUP not in groups:
-            return held
-        return np.asarray(held & self._inside(laid[groups.index(TENSOR_GROUP)], technology))
+        for group in set(inside).intersection(groups):
+            held = held & self._inside(laid[groups.index(group)], technology)
+        return np.asarray(held)
 
     def holds(self, npus: IntArray, plan: IntArray, place: int, technology: IntArray | None = None) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold the groups of one table under (n,) plans of it.
 
-        With (d, n) technologies, tensor parallel groups also stay inside scale-up domains under plans that need that.
+        With (d, n) technologies, groups also stay inside scale-up domains under plans that need that.
         """
         table = self.tables[place]
         groups, fits = placed_plans(table, npus, plan)
-        if not table.keeps_inside.any():
-            return fits
-        return np.asarray(
-            fits & (self._inside(groups[TENSOR_GROUP][0], technology) | ~columns(table.keeps_inside, plan))
-        )
+        for group, kept in table.kept_inside.items():
+            fits = fits & (self._inside(groups[group][0], technology) | ~columns(kept, plan))
+        return np.asarray(fits)
 
     def _inside(self, extent: IntArray, technology: IntArray | None) -> BoolArray:
         """Return (n,) whether groups of (d, n) NPUs of a dimension stay inside scale-up domains, as far as is known."""
@@ -296,9 +390,15 @@ class TimeModel(ABC):
 
     @cached_property
     def keeps_inside(self) -> bool:
-        """Whether some plan must keep a tensor parallel group inside a scale-up domain, and domains may have ends."""
+        """Whether some plan must keep a group inside a scale-up domain, and domains may have ends."""
         ends = self.beyond is not None and bool(self.beyond.any())
-        return ends and any(loop.workload.keeps_inside.any() for loop in self.loops)
+        return ends and any(loop.workload.kept_inside for loop in self.loops)
+
+    @property
+    def must_hold(self) -> str:
+        """The need that some plan has of scale-up domains, as the end of a sentence that says that none meets it."""
+        kept = dict.fromkeys(group for loop in self.loops for group in loop.workload.kept_inside)
+        return ", or none ".join(HOLDS[group] for group in kept)
 
     def outside(self, technology: IntArray) -> BoolArray | None:
         """Return (d, n) which dimensions are beyond scale-up domains; one of technology -1, which is open, is not."""

@@ -34,7 +34,7 @@ const state = {
   /** @type {Map<string, Limits>} */ ranges: new Map(),
   /** @type {{x: Limits, y: Limits} | null} */ area: null,
   /** @type {Set<number>} */ off: new Set(),
-  words: "", picked: -1, zoomed: false, bars: count <= 200,
+  words: "", picked: -1, zoomed: false, bars: false,
   x: /** @type {Field} */ (objectives[Math.min(1, objectives.length - 1)]),
   y: /** @type {Field} */ (objectives[0]),
 };
@@ -60,27 +60,22 @@ const colourOf = (row) => doc.colours[colours.place[groups.data[row] ?? 0] ?? OT
 /** @param {number} row */
 const shapeOf = (row) => shapes.place[shapedBy.data[row] ?? 0] ?? OTHERS;
 
-/** @type {Record<string, (a: number, b: number) => boolean>} */
-const COMPARED = { "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b, "=": (a, b) => a === b };
-/** The words of the filter as tests: `tp>8` and `time<4.5` of numbers, by key or by the beginning of a label; all else of texts. @param {string} text */
-function testsOf(text) {
-  return text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
-    const [, key = "", sign = "", limit = ""] = /^([^<>=]+)(<=|>=|<|>|=)(-?[\d.]+(?:e[+-]?\d+)?)$/.exec(word) ?? [];
-    const column = fields.find((one) => one.key.toLowerCase() === key) ?? fields.find((one) => one.label.toLowerCase().split(" ").some((part) => part === key));
-    const size = column?.key.toLowerCase() === key ? column.factor : 1, compare = COMPARED[sign];
-    if (column && compare) return (/** @type {number} */ row) => compare((column.data[row] ?? NaN) * size, Number(limit));
-    return (/** @type {number} */ row) => textOf(row).includes(word);
-  });
+/** The test of the filter; one with a mistake leaves the last good one, and the page names the mistake. */
+let tested = (/** @type {number} */ _row) => true;
+function readFilter() {
+  let mistake = "";
+  try {
+    tested = queryTest(state.words, doc.searched, doc.units);
+  } catch (error) {
+    mistake = /** @type {Error} */ (error).message;
+  }
+  el("said").textContent = mistake;
+  input("filter").setAttribute("aria-invalid", String(mistake !== ""));
 }
-/** @type {string[]} */
-const texts = [];
-/** @param {number} row */
-const textOf = (row) => (texts[row] ??= [`#${doc.rows.id[row]}`, doc.rows.design[row],
-  ...fields.map((one) => (one.names.length ? shownValue(one, row) : ""))].join(" ").toLowerCase());
 
 /** Find what is selected again. */
 function refresh() {
-  const tests = testsOf(state.words);
+  readFilter();
   /** @type {[Float64Array, Limits][]} */
   const limits = fields.flatMap((one) => { const range = state.ranges.get(one.key); return range ? [[one.data, range]] : []; });
   if (state.area) limits.push([state.x.data, state.area.x], [state.y.data, state.area.y]);
@@ -89,8 +84,7 @@ function refresh() {
     const group = groups.data[row] ?? 0;
     let kept = !state.off.has(group) && !(state.off.has(-1) && colours.place[group] === OTHERS);
     for (const [data, range] of limits) kept = kept && (data[row] ?? NaN) >= range.low && (data[row] ?? NaN) <= range.high;
-    for (const test of tests) kept = kept && test(row);
-    chosen[row] = Number(kept);
+    chosen[row] = Number(kept && tested(row));
     selected += chosen[row] ?? 0;
   }
 }

@@ -19,7 +19,7 @@ function showDetail() {
   const ends = (/** @type {Field} */ one) => (typeof one.low[row] === "number" ? `${short(one.low[row] ?? 0)} to ${short(one.high[row] ?? 0)}` : "");
   const shown = (/** @type {Field} */ one) => [one.label, shownValue(one, row) + (ends(one) && ` (${ends(one)})`)];
   // Where a design has details, its figures are those that commands print.
-  const known = found ? [...found.figures, ...objectives.filter(ends).map((one) => [`${one.label}, range of prices`, ends(one)])] : objectives.map(shown);
+  const known = found ? [...found.figures, ...objectives.filter((one) => one.key.includes("usd") && ends(one)).map((one) => [`${one.label}, range of prices`, ends(one)])] : objectives.map(shown);
   parts.push(make("dl", { class: "figures" }, ...[...known, ...fields.filter((one) => one.kind !== "gene" && one.kind !== "objective" && !(found && one.key.endsWith("_usd"))).map(shown)].map(([name = "", text = ""]) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, text)))));
   parts.push(make("ul", {}, ...(found?.sentences ?? [doc.rule]).map((text) => make("li", {}, text))));

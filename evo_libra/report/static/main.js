@@ -95,6 +95,21 @@ function save() {
   link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
   link.click();
 }
+/** Save the plot of the front as a picture. */
+function savePicture() {
+  const drawn = ["scatter-back", "scatter-front", "scatter-top"].map((id) => /** @type {HTMLCanvasElement} */ (el(id)));
+  const whole = /** @type {HTMLCanvasElement} */ (make("canvas")), to = whole.getContext("2d");
+  Object.assign(whole, { width: drawn[0]?.width ?? 1, height: drawn[0]?.height ?? 1 });
+  if (!to) return;
+  to.fillStyle = theme.back;
+  to.fillRect(0, 0, whole.width, whole.height);
+  for (const one of drawn) to.drawImage(one, 0, 0);
+  whole.toBlob((picture) => {
+    const link = /** @type {HTMLAnchorElement} */ (make("a", { download: "front.png" }));
+    if (picture) link.href = URL.createObjectURL(picture);
+    if (picture) link.click();
+  });
+}
 /** @param {string} name */
 function setTheme(name) { document.documentElement.dataset.theme = name; redraw(); }
 const themeNow = () => getComputedStyle(document.documentElement).colorScheme;
@@ -104,7 +119,7 @@ const help = /** @type {HTMLDialogElement} */ (el("help"));
 const keys = {
   n: () => go(1), ArrowDown: () => go(1), p: () => go(-1), ArrowUp: () => go(-1), Escape: clear, "/": () => input("filter").focus(),
   z: () => { state.zoomed = !state.zoomed; redraw(); }, t: () => setTheme(themeNow() === "dark" ? "light" : "dark"),
-  x: () => input("x").focus(), y: () => input("y").focus(), c: save, "?": () => help.showModal(),
+  x: () => input("x").focus(), y: () => input("y").focus(), c: save, i: savePicture, "?": () => help.showModal(),
 };
 addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target), typing = /^(INPUT|SELECT)$/.test(target.tagName);
@@ -135,6 +150,8 @@ el("table").addEventListener("scroll", () => tableRows());
 el("body").addEventListener("click", (event) => {
   const row = /** @type {HTMLElement} */ (event.target).closest("[data-row]")?.getAttribute("data-row");
   if (row) show(Number(row));
+  // In one column, the design is above the table.
+  if (row && el("detail").getBoundingClientRect().bottom < 0) el("detail").scrollIntoView({ block: "start" });
 });
 el("axes").append(...fields.map((one) => {
   const check = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox" }));
@@ -157,6 +174,7 @@ addEventListener("beforeprint", () => {
 addEventListener("afterprint", () => { delete root.paper; setTheme(screenTheme); });
 if (!fields.some((one) => one.low.length)) el("bars").closest("label")?.remove();
 tableHead();
+state.picked = doc.buy[0] ?? -1;
 redraw();
 showDetail();
 root.ready = "true";

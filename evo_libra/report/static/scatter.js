@@ -69,15 +69,29 @@ function drawBands(to) {
 
 /** Boxes of the names that are written: left, top, right, bottom. @type {[number, number, number, number][]} */
 let written = [];
-/** Write a name beside a place, where it covers no other name if there is such a place. @param {CanvasRenderingContext2D} to @param {string} name @param {number} x @param {number} y */
+/** Places that names leave free. @type {[number, number][]} */
+let points = [];
+/** Write a name beside a place, where it covers neither another name nor a point if there is such a place. @param {CanvasRenderingContext2D} to @param {string} name @param {number} x @param {number} y */
 function beside(to, name, x, y) {
   const wide = to.measureText(name).width, sides = [x + 8, x - 8 - wide];
-  const boxes = [-8, 16, -22, 30, -36, 44].flatMap((down) => sides.map((left) => /** @type {const} */ ([left, y + down - 11, left + wide, y + down + 2])));
-  const inside = boxes.filter(([left, top, right]) => left > EDGE.left && right < view.width && top > 0);
-  const free = inside.find((box) => !written.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]));
-  const box = free ?? inside[0] ?? [x, y, x, y];
+  const boxes = [-8, 16, -22, 30, -36, 44, -52, 60, -68, 76, -84, 92].flatMap((down) => sides.map((left) => /** @type {const} */ ([left, y + down - 11, left + wide, y + down + 2])));
+  const inside = boxes.filter(([left, top, right, bottom]) => left > EDGE.left && right < view.width - 2 && top > 0 && bottom < view.height - EDGE.bottom);
+  const covered = (/** @type {readonly [number, number, number, number]} */ box) => written.filter((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]).length
+    + points.filter(([px, py]) => px > box[0] - 5 && px < box[2] + 5 && py > box[1] - 5 && py < box[3] + 5).length;
+  const box = inside.reduce((/** @type {typeof boxes[number] | undefined} */ best, one) => (best && covered(best) <= covered(one) ? best : one), undefined) ?? [x, y, x, y];
   written.push([...box]);
-  to.textAlign = "left"; to.fillText(name, box[0], box[3] - 2);
+  to.save();
+  Object.assign(to, { textAlign: "left", strokeStyle: theme.back, lineWidth: 3 });
+  to.strokeText(name, box[0], box[3] - 2); to.fillText(name, box[0], box[3] - 2);
+  const down = (box[1] + box[3]) / 2;
+  Object.assign(to, { strokeStyle: theme.faint, lineWidth: 0.7 }).beginPath();
+  if (Math.abs(down - y) > 24) { to.moveTo(x, y); to.lineTo(box[0] > x ? box[0] : box[2], down); }
+  to.stroke(); to.restore();
+}
+/** Places of the points and the reference designs, which no name covers; none where there are too many to leave room. @returns {[number, number][]} */
+function occupied() {
+  const marks = doc.references.map((one) => /** @type {[number, number]} */ ([toX(one.values[state.x.key] ?? NaN), toY(one.values[state.y.key] ?? NaN)]));
+  return count > 2000 ? marks : [...marks, ...Array.from(chosen, (_, row) => /** @type {[number, number]} */ ([toX(state.x.data[row] ?? NaN), toY(state.y.data[row] ?? NaN)]))];
 }
 /** @param {CanvasRenderingContext2D} to */
 function drawReferences(to) {
@@ -107,9 +121,10 @@ function barOf(to, row, across) {
   const one = across ? state.x : state.y, low = one.low[row], high = one.high[row];
   if (typeof low !== "number" || typeof high !== "number") return;
   const x = toX(state.x.data[row] ?? 0), y = toY(state.y.data[row] ?? 0), bottom = view.height - EDGE.bottom;
+  const right = view.width - EDGE.right, within = (/** @type {number} */ at, /** @type {number} */ from, /** @type {number} */ to_) => Math.min(Math.max(at, from), to_);
   Object.assign(to, { strokeStyle: colourOf(row), globalAlpha: one.faint ? 0.35 : 1 }).beginPath();
-  to.moveTo(across ? Math.max(toX(low), EDGE.left) : x, across ? y : Math.min(toY(low), bottom));
-  to.lineTo(across ? Math.min(toX(high), view.width) : x, across ? y : Math.max(toY(high), EDGE.top));
+  to.moveTo(across ? within(toX(low), EDGE.left, right) : x, across ? y : within(toY(low), EDGE.top, bottom));
+  to.lineTo(across ? within(toX(high), EDGE.left, right) : x, across ? y : within(toY(high), EDGE.top, bottom));
   to.stroke(); to.globalAlpha = 1;
 }
 
@@ -122,10 +137,10 @@ const scatterBack = layer(() => {
 }, true);
 
 const scatterFront = layer(() => {
-  const { drawn } = context("scatter-front"), points = pointsOn(drawn, false);
+  const { drawn } = context("scatter-front"), draw = pointsOn(drawn, false);
   drawn.lineWidth = 1; return (row) => {
     if (state.bars) for (const across of [true, false]) barOf(drawn, row, across);
-    points(row);
+    draw(row);
   };
 }, false);
 
@@ -133,6 +148,7 @@ const scatterFront = layer(() => {
 function scatterTop() {
   const { drawn } = context("scatter-top");
   written = [];
+  points = occupied();
   drawReferences(drawn);
   for (const [name, rows] of Object.entries(doc.marks)) {
     for (const row of rows) ringed(drawn, row, theme.text, 1, doc.results.length > 1 || row === state.picked ? "" : name);

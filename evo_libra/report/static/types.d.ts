@@ -4,6 +4,9 @@ interface Column {
   names: string[]; shown: boolean; log: boolean; least: number; most: number; few: number[];
   low: (number | null)[]; high: (number | null)[]; faint: boolean; factor: number;
 }
+interface Searched { key: string; unit: string; kind: "text" | "integer" | "number"; names: (string | number | null)[]; values: number[] }
+/** Sizes of units in SI, by their kind and name. */
+interface Units { [kind: string]: Record<string, number> }
 interface Result { name: string; address: string; designs: number; shown: number; proof: string; band: number[][]; facts: Record<string, string> }
 interface Family { name: string; topology: string; drawing: string }
 interface Reference { name: string; design: string; values: Record<string, number>; source: string }
@@ -17,7 +20,7 @@ interface Doc {
   title: string; made_by: string; columns: Column[]; results: Result[]; families: Family[];
   rows: { id: number[]; result: number[]; design: string[] };
   marks: Record<string, number[]>; references: Reference[]; details: Record<string, Detail>; rule: string;
-  groups: Group[]; commands: Record<string, string>; notes: string[]; verdict: string[]; colours: string[]; noun: string; version: number;
+  groups: Group[]; commands: Record<string, string>; notes: string[]; verdict: string[]; buy: number[]; searched: Searched[]; units: Units; colours: string[]; noun: string; version: number;
 }
 /** A column with its values as numbers, NaN for none. */
 interface Field extends Column { data: Float64Array }

@@ -21,11 +21,12 @@ from evo_libra.optimality.whole_front import whole_front
 from evo_libra.problem.allocation import Allocation
 from evo_libra.problem.designs import genes_of
 from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.optimize import GOALS, every_network, optimize
+from evo_libra.problem.optimize import every_network, optimize
+from evo_libra.problem.plan_goals import GOALS
 from evo_libra.problem.plans import check_time_decides
 from evo_libra.problem.pricing.parts import BuiltTopologies
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import COST, TIME, Genome, SearchProblem
+from evo_libra.problem.protocol import COST, TIME, Genome, ReadsDesigns, SearchProblem
 from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.evaluation.usable import evaluate
 
@@ -57,9 +58,7 @@ class ExhaustiveEngine(Engine):
 
     def __init__(self, problem: SearchProblem) -> None:
         if not isinstance(problem, Problem):
-            raise InputError(
-                f"'{problem.name}' is written in Python; exhaustive enumerates the space of a problem file"
-            )
+            raise InputError(f"{_other(problem)}; exhaustive enumerates the space of a problem file")
         self._problem, self._whole = problem, effort_of(problem) is not None
         if not self._whole:
             _check_time_and_cost(problem)
@@ -126,7 +125,7 @@ class ExhaustiveEngine(Engine):
         if self._whole:
             return f"{EXACT_FRONT} {scope_of(self._problem)}"
         if self._problem.pricing.whole:
-            near = "whole ports next to the best parts in any fraction, so that `certify` says how far it may be from"
+            near = "whole ports next to the best parts in any fraction, so `certify` says how far it may be from"
             return f"The front is not exact: it has {near} the best of {scope_of(self._problem)}"
         return (
             f"The front has the fastest design at each of {population:,} costs, to a relative {EXACT:g}, of "
@@ -223,7 +222,7 @@ class OptimizeEngine(Engine):
 
     def __init__(self, problem: SearchProblem) -> None:
         if not isinstance(problem, Problem):
-            raise InputError(f"'{problem.name}' is written in Python; optimize solves for bandwidths of a problem file")
+            raise InputError(f"{_other(problem)}; optimize solves for bandwidths of a problem file")
         if not problem.time.exact:
             raise InputError(f"optimize solves for bandwidths under LIBRA's time; '{problem.name}' has another")
         if problem.pricing.whole:
@@ -300,3 +299,9 @@ def _check_genes(problem: Problem, best: Allocation, genes: FloatArray) -> None:
             f"the genes of '{problem.name}' cannot say its best bandwidths to a relative {ACCURACY:g}; "
             f"{'`bandwidth: search` can' if problem.optimal else 'wider bounds of bandwidth may'}"
         )
+
+
+def _other(problem: SearchProblem) -> str:
+    """Return what a problem is that has no space of designs or orders."""
+    kind = "asks for a fabric of switches" if isinstance(problem, ReadsDesigns) else "is written in Python"
+    return f"'{problem.name}' {kind}"

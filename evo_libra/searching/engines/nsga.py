@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
 from evo_libra.problem.protocol import Genome, SearchProblem, design_rows_of, topology_steps_of
 from evo_libra.searching.engine import Arrays, Engine, EngineState
 from evo_libra.searching.engines.contributions import Contributions
+from evo_libra.searching.engines.listing import count_designs, listed_designs
 from evo_libra.searching.engines.niching import Niches
 from evo_libra.searching.engines.survival import Crowding
 from evo_libra.searching.engines.variation import HashArray, Operators, first_of_kind, row_hash, vary
@@ -24,6 +26,10 @@ _MIN_SHARE = 0.25
 _FIRST, _MAX_FIRST = 6, 650
 """Populations that are sampled at first where genes are categories, and designs at most: a small population that begins
 among the wrong categories hardly leaves them."""
+_MAX_LISTED = 20_000
+_LAST = 0.5
+"""Designs of a space that are listed once children and samples are hardly new any more, and the share of them that is
+evaluated in any order: children of parents are hardly ever among them."""
 _STEPS = 0.1
 """Share of the children that are a parent with another topology, one step away: the genes of such topologies may be far
 apart, so that mutation hardly finds one from the other."""
@@ -54,9 +60,10 @@ class Nsga(Engine):
     """An evolution with constraint domination.
 
     A design that the search has had is not asked for again, whatever genes stand for it, as long as the engine
-    remembers the design; see `evo_libra.searching.engines.nsga`. If parents have hardly any new children left,
-    the rest of a generation is a random sample. A generation has `children` times as many designs as the population. A
-    share of `steps` of its children differ from a parent by a step between topologies, where the problem knows any.
+    remembers the design; see `evo_libra.searching.engines.nsga`. If parents have hardly any new children left, the
+    rest of a generation is a random sample; of a small space it is what the search has not had, until nothing is. A
+    generation has `children` times as many designs as the population. A share of `steps` of its children differ from
+    a parent by a step between topologies, where the problem knows any.
 
     A population that `grows` has, late in a long search, a hundredth of the designs so far, up to 5,000.
     """
@@ -74,7 +81,7 @@ class Nsga(Engine):
         steps: float = 0.0,
     ) -> None:
         self._selection, self._operators, self._children_share, self._grows = selection, operators, children, grows
-        self._rows = design_rows_of(problem)
+        self._problem, self._rows = problem, design_rows_of(problem)
         self._step, self._step_share = topology_steps_of(problem) if steps else None, steps
         self._random = np.random.Generator(np.random.PCG64(0))
 
@@ -92,12 +99,16 @@ class Nsga(Engine):
             "memory": empty_memory(population),
             "recent": np.empty(0, dtype=np.uint64),
             "asked": np.empty(0, dtype=np.uint64),
+            "known": np.empty(0, dtype=np.uint64),
         }
         return EngineState(arrays | self._selection.memory(objectives, population), np.random.PCG64(seed).state)
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
         """Return the next generation: at first what random samples lack, then children that are new."""
         random, arrays = state.generator(self._random), state.arrays
+        rest = self._last(arrays) if arrays["share"] <= _MIN_SHARE else None
+        if rest is not None:
+            return self._some_of(rest, arrays, random)
         lacking = self._lacking(arrays)
         missing = min(lacking, int(arrays["size"])) or int(self._children_share * int(arrays["size"]))
         still = max(lacking - missing, 0)
@@ -108,7 +119,7 @@ class Nsga(Engine):
             sampled = lacking or attempt >= _ATTEMPTS - _SAMPLES
             tried = self._genome.sample(random, 2 * pairs) if sampled else self._children(arrays, pairs, random)
             hashes = row_hash(self._rows(tried))
-            new = np.flatnonzero(first_of_kind(hashes, seen) & ~remembers(arrays["memory"], hashes))
+            new = np.flatnonzero(first_of_kind(hashes, seen) & ~self._remembers(arrays, hashes))
             share = max(len(new) / len(hashes), _MIN_SHARE)
             new = new[:missing]
             found, seen = [*found, columns(tried, new)], np.concatenate([seen, hashes[new]])
@@ -118,6 +129,36 @@ class Nsga(Engine):
         genes = np.concatenate(found, axis=1) if len(found) > 1 else found[0]
         known = {"lacking": np.array(float(still)), "share": np.array(share), "asked": seen[len(arrays["recent"]) :]}
         return genes, EngineState({**arrays, **known}, random.bit_generator.state)
+
+    def _remembers(self, arrays: Arrays, hashes: HashArray) -> BoolArray:
+        """Return (n,) which designs the engine knows; of a small space it forgets none."""
+        found = remembers(arrays["memory"], hashes)
+        if len(arrays["recent"]) < arrays["learned"] <= len(arrays["known"]) and self._small:
+            found |= np.isin(hashes, arrays["known"])
+        return found
+
+    @cached_property
+    def _small(self) -> bool:
+        return count_designs(self._problem, _MAX_LISTED) is not None
+
+    def _last(self, arrays: Arrays) -> FloatArray | None:
+        """Return the (g, n) genes of all designs that the search has not had, where these are the last of its space."""
+        if len(arrays["known"]) < arrays["learned"] or self._listed is None:
+            return None
+        genes, hashes = self._listed
+        new = ~np.isin(hashes, arrays["known"])
+        return genes[:, new] if new.sum() <= _LAST * len(hashes) else None
+
+    @cached_property
+    def _listed(self) -> tuple[FloatArray, HashArray] | None:
+        genes = listed_designs(self._problem, _MAX_LISTED)
+        return None if genes is None else (genes, row_hash(self._rows(genes)))
+
+    def _some_of(self, rest: FloatArray, arrays: Arrays, random: np.random.Generator) -> tuple[FloatArray, EngineState]:
+        """Return a generation of designs that are drawn from the (g, n) last ones."""
+        count = max(int(self._children_share * int(arrays["size"])), 1)
+        genes = rest[:, random.permutation(rest.shape[1])[:count]]
+        return genes, EngineState({**arrays, "asked": row_hash(self._rows(genes))}, random.bit_generator.state)
 
     def _lacking(self, arrays: Arrays) -> int:
         """Return how many designs of the sample at first are still to come; a population to start from needs none."""
@@ -148,6 +189,8 @@ class Nsga(Engine):
         population = {name: columns(values, kept) for name, values in merged.items()}
         arrays = {**grown, **population, **memory, "asked": np.empty(0, dtype=np.uint64)}
         arrays["recent"] = np.concatenate([old["recent"], hashes])
+        if len(old["known"]) >= old["learned"] and arrays["learned"] <= _MAX_LISTED:
+            arrays["known"] = np.concatenate([old["known"], hashes])
         if len(arrays["recent"]) >= _RECENT * int(arrays["size"]):
             arrays |= {"memory": remember(old["memory"], arrays["recent"]), "recent": np.empty(0, dtype=np.uint64)}
         return EngineState(arrays, random.bit_generator.state)

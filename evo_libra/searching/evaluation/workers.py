@@ -7,13 +7,14 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Self
 
-from evo_libra.errors import EvoLibraError, InputError, StorageError, error_text, machine_fault
+from evo_libra.errors import EvoLibraError, InputError, StorageError, error_text, ignore_numeric_warnings, machine_fault
+from evo_libra.named_code import trust, trusted_names
 
 _STARTING_SECONDS = 120.0
 LOOK_SECONDS = 1.0
@@ -196,7 +197,8 @@ def is_stopped(pid: int) -> bool:
 
 def _started(load: Callable[[], Callable[[Any], Any]]) -> _Worker:
     ours, theirs = _SPAWN.Pipe()
-    process = _SPAWN.Process(target=_work, args=(theirs, load, os.environ.get(_SAFE_PATH)), daemon=True)
+    given = theirs, load, trusted_names(), os.environ.get(_SAFE_PATH)
+    process = _SPAWN.Process(target=_work, args=given, daemon=True)
     try:
         with _safe_path():
             process.start()
@@ -240,10 +242,14 @@ def _ending(code: int | None) -> str:
     return f"exit code {code}"
 
 
-def _work(pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]], safe_path: str | None) -> None:
+def _work(
+    pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]], names: Iterable[str], safe_path: str | None
+) -> None:
     """Load the function, say so, and run it on each task until the parent is gone."""
     # Programs that the function starts have their own paths, as those that the parent starts.
     _set_safe_path(safe_path)
+    trust(*names)
+    ignore_numeric_warnings()
     if _GROUPS:
         os.setpgid(0, 0)
     # Output of the function must not get among the answers of the parent.

@@ -198,16 +198,16 @@ def collective_time(
     if unclear.any():
         check_chunks(np.broadcast_to(system.splits, len(time))[unclear])
         for designs, own in _packed(times, taken, unclear):
-            way = _way(collective, int(part.used[:, designs[0]].sum()), shrinking=system.shrinking)
+            way = way_of(collective, int(part.used[:, designs[0]].sum()), shrinking=system.shrinking)
             time[designs] = _queued(way, own, chunks.count[designs], system)
     return time
 
 
-_Way = tuple[tuple[int, Collective], ...]
+Way = tuple[tuple[int, Collective], ...]
 """Dimension and collective of each phase of a chunk."""
 
 
-def _way(collective: Collective, depth: int, *, shrinking: bool) -> _Way:
+def way_of(collective: Collective, depth: int, *, shrinking: bool) -> Way:
     """Return the way of a chunk that takes some dimensions."""
     if collective is Collective.ALL_TO_ALL or (collective is _AR and not shrinking):
         return tuple((d, collective) for d in range(depth))
@@ -246,15 +246,15 @@ def _packed(times: FloatArray, taken: BoolArray, wanted: BoolArray) -> Iterator[
         yield designs, times[phase, designs]
 
 
-def _queued(way: _Way, times: FloatArray, count: IntArray, system: System) -> FloatArray:
+def _queued(way: Way, times: FloatArray, count: IntArray, system: System) -> FloatArray:
     split = system.shrinking and any(kind is _AR for _, kind in way)
-    server = _servers(way, system.queues, split=split)
+    server = servers_of(way, system.queues, split=split)
     server = server[:, np.arange(count.max()) % server.shape[1]]
     slots = np.full((int(server.max()) // system.queues + 1) * system.queues, system.slots)
     return finish(server[:, :, None], times[:, None, :], slots, count=count)
 
 
-def _servers(way: _Way, queues: int, *, split: bool) -> IntArray:
+def servers_of(way: Way, queues: int, *, split: bool) -> IntArray:
     """Return (p, r) queues: chunks take those of a dimension in turn, an all-reduce half of them on either way."""
     half = max(queues // 2, 1)
     server = np.zeros((len(way), lcm(queues, half, max(queues - half, 1))), dtype=np.int64)

@@ -18,6 +18,7 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, read_source, validate
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Implementation, Overheads, phase_time
 from evo_libra.timing.collectives.system import SEVERAL_IN_A_TREE, Choice, System
+from evo_libra.timing.input_files.algorithm_files import OWN_KEYS, PER_NODE, read_own_algorithms
 from evo_libra.timing.input_files.network_file import HyphenModel, NetworkFile, known_keys, parse_memory, parse_network
 from evo_libra.timing.machine import ComputeModel, Machine, RemoteMemory
 from evo_libra.timing.names import (
@@ -101,30 +102,33 @@ class SystemFile:
         return replace(self.system, scheduler=self.scheduler, policy=self.policy)
 
 
-def parse_system(source: Source, network: NetworkFile) -> SystemFile:
+def parse_system(source: Source, network: NetworkFile, *, own: bool = False) -> SystemFile:
     """Return what a system file of a network says.
 
     An algorithm that cannot run a collective at all, such as halving-doubling an all-to-all, leaves the system without
-    that collective, which a notice tells. An InputError lists all mistakes of a kind: a key is missing or wrong; an
+    that collective, which a notice tells. Algorithms of the user's own, written as traces, may be in the file where
+    the caller reads them (`own`). An InputError lists all mistakes of a kind: a key is missing or wrong; an
     algorithm is unknown, of one flat group, written as a trace, or cannot run on the NPUs of its dimension, or no exact
     time is known of it; there are more algorithms than dimensions; the memory bus is modelled; a roofline lacks a roof.
     """
+    source, notices_of_own = _with_phases(source) if own else (source, ())
     known, notices = known_keys(source, _SystemSpec, "system file")
     spec = validate(_SystemSpec, known)
-    mistakes = [source.mistake(path, message) for path, message in _unsupported(spec)]
-    implementations, all_notices = {}, list(notices)
+    mistakes = [source.mistake(path, message) for path, message in _unsupported(spec, own=own)]
+    implementations, all_notices = {}, [*notices, *notices_of_own]
     for collective in Collective:
         reader = _Implementations(source, network, collective)
         rows = reader.read(getattr(spec, reader.key.replace("-", "_")))
         mistakes += reader.mistakes
-        all_notices += reader.notices
+        # ASTRA-sim takes its own algorithm for nothing where there is one of the user's.
+        all_notices += reader.notices if OWN_KEYS[collective] not in known.data else []
         if rows:
             implementations[collective] = rows
     if mistakes:
         raise InputError(mistakes)
     if spec.local_mem_bw is None:
         all_notices.append(
-            "local-mem-bw: missing, so that ASTRA-sim leaves the time of reductions undefined; it is none here"
+            "local-mem-bw: missing, so ASTRA-sim leaves the time of reductions undefined; it is none here"
         )
     all_notices += [f"{key}: no released ASTRA-sim 2 reads this key" for key in _UNREAD if key in known.data]
     all_notices += _dangers(spec)
@@ -142,16 +146,26 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
     )  # fmt: skip
 
 
+def _with_phases(source: Source) -> tuple[Source, tuple[str, ...]]:
+    """Return a file that needs no way through the dimensions, as algorithms of the user's own have none, with one."""
+    key, data = "collective-optimization", source.data
+    if not isinstance(data, dict) or key in data or not data.keys() & {*OWN_KEYS.values(), PER_NODE}:
+        return source, ()
+    notice = f"{key}: missing, so ASTRA-sim leaves collectives of its own algorithms undefined; baseline here"
+    return replace(source, data={**data, key: "baseline"}), (notice,)
+
+
 def read_machine(network: Path, system: Path, memory: Path | None = None) -> tuple[Machine, tuple[str, ...]]:
     """Read a cluster as released versions of ASTRA-sim 2 read it, without schedulers, and the notices of its files.
 
     Without a file of remote memory there is none. An InputError says what is wrong with a file.
     """
     links = parse_network(read_source(network))
-    file = parse_system(read_source(system), links)
+    source = read_source(system)
+    file = parse_system(source, links, own=True)
     remote, notices = (RemoteMemory(), ()) if memory is None else parse_memory(read_source(memory))
     all_notices = [(network, links.notices), (system, file.notices), (memory, notices)]
-    machine = Machine(links.links, file.system, file.compute, remote)
+    machine = Machine(links.links, file.system, file.compute, remote, read_own_algorithms(source))
     return machine, tuple(f"{path}: {notice}" for path, some in all_notices for notice in some)
 
 
@@ -170,9 +184,9 @@ def _memory(spec: _SystemSpec) -> float:
     return math.inf if spec.local_mem_bw is None or spec.local_mem_bw >= UNLIMITED else spec.local_mem_bw
 
 
-def _unsupported(spec: _SystemSpec) -> Iterator[tuple[KeyPath, str]]:
-    for key in (*(f"{collective.value}-implementation-custom" for collective in Collective), _PER_NODE):
-        if getattr(spec, key.replace("-", "_")) is not None:
+def _unsupported(spec: _SystemSpec, *, own: bool) -> Iterator[tuple[KeyPath, str]]:
+    for key in (*OWN_KEYS.values(), PER_NODE):
+        if not own and getattr(spec, key.replace("-", "_")) is not None:
             yield (key,), "algorithms that are written as traces are not read here; name one of ASTRA-sim's own"
     if spec.preferred_dataset_splits > 1:
         for d, name in enumerate(spec.all_reduce_implementation or ()):
@@ -187,7 +201,6 @@ def _unsupported(spec: _SystemSpec) -> Iterator[tuple[KeyPath, str]]:
 
 
 _TREES = "all-reduce-implementation"
-_PER_NODE = "per-node-custom-implementation"
 
 
 class _Implementations:
@@ -202,7 +215,7 @@ class _Implementations:
     def read(self, names: Sequence[str] | None) -> tuple[Implementation, ...]:
         """Return the algorithm of each dimension; none where the collective cannot run."""
         if names is None:
-            self.notices.append(f"{self.key}: missing, so that no trace with {self.collective.called} can run")
+            self.notices.append(f"{self.key}: missing, so no trace with {self.collective.called} can run")
             return ()
         depth = len(self.network.npus)
         if len(names) > depth:
@@ -246,7 +259,7 @@ class _Implementations:
         self.mistakes.append(self.source.mistake((self.key, *path), message))
 
     def _pass_over(self, _: KeyPath, message: str) -> None:
-        self.notices.append(f"{self.key}: {message}, so that no trace with {self.collective.called} can run")
+        self.notices.append(f"{self.key}: {message}, so no trace with {self.collective.called} can run")
 
 
 def system_text(file: SystemFile) -> str:

@@ -15,15 +15,17 @@ from enum import Enum
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
 from evo_libra.timing.machine import Machine, MemoryKind
+from evo_libra.timing.traces.apart import equal_views
 from evo_libra.timing.traces.operations import MESSAGES, Action, Channel, Scope, Script, mistake_in
 from evo_libra.timing.traces.process_groups import ProcessGroups, group_shape
 
 
 class Order(Enum):
-    """Differences of the seats of a meeting: none, by who sits next to whom around a ring, or all of them."""
+    """Differences of the seats of a meeting: none, by who sits next to whom around a ring or on a grid, or all."""
 
     ANY = "any"
     RING = "ring"
+    GRID = "grid"
     LINE = "line"
 
 
@@ -37,20 +39,39 @@ class Meeting:
     seats : the NPUs, each with the number that it knows the meeting by; -1 for one that never comes.
     labels : of each seat: what tells the link to the next seat from others.
     label : what tells the meeting from others.
+    grid : of a grid, its sizes, the first one fastest, and of each kind of collective, in which of them pairs exchange.
     """
 
     order: Order
     seats: tuple[tuple[int, int], ...]
     labels: tuple[Hashable, ...]
     label: Hashable = None
+    grid: Grid | None = None
 
-    def signature(self, colours: Sequence[int]) -> tuple[Hashable, int]:
-        """Return what meetings of the same colours have in common, and after how many seats the colours repeat."""
+    def signature(self, colours: Sequence[int], numbers: dict[Hashable, int]) -> tuple[Hashable, Sequence[int]]:
+        """Return what meetings of the same colours have in common, and what tells the seats of one from each other.
+
+        Numbers are those of `equal_views`.
+        """
         rows = [(colours[npu], number, label) for (npu, number), label in zip(self.seats, self.labels, strict=True)]
+        key = self.order, self.label, len(rows)
         if self.order is Order.ANY:
-            return (self.order, self.label, len(rows), frozenset(rows)), 1
+            return (*key, frozenset(rows)), [0] * len(rows)
+        if self.grid is not None:
+            views = list(
+                zip(*(equal_views(rows, self.grid.sizes, one, numbers) for one in self.grid.paired), strict=True)
+            )
+            return (*key, self.grid, frozenset(views)), [numbers.setdefault(view, len(numbers)) for view in views]
         period = len(rows) if self.order is Order.LINE else _period(rows)
-        return (self.order, self.label, len(rows), tuple(rows[:period])), period
+        return (*key, tuple(rows[:period])), [place % period for place in range(len(rows))]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Members on a grid: its sizes, the first one fastest, and of each kind of collective, where pairs exchange."""
+
+    sizes: tuple[int, ...]
+    paired: tuple[tuple[bool, ...], ...]
 
 
 def _period(rows: Sequence[Hashable]) -> int:
@@ -95,12 +116,13 @@ def partition(
         at[npu] = sorted(mine, key=lambda seat: meetings[seat[0]].seats[seat[1]][1])
     colours = _numbered(initial)
     while True:
-        signatures = [meeting.signature(colours) for meeting in meetings]
+        numbers: dict[Hashable, int] = {}
+        signatures = [meeting.signature(colours, numbers) for meeting in meetings]
         kinds = _numbered([key for key, _ in signatures])
         rows = [
             (
                 colours[npu],
-                tuple((kinds[number], meetings[number].seats[place][1], place % signatures[number][1])
+                tuple((kinds[number], meetings[number].seats[place][1], signatures[number][1][place])
                       for number, place in at[npu]),
                 tuple((colours[other], label) for other, label in peers[npu]),
             )
@@ -132,8 +154,8 @@ class Meetings:
     memory_of: list[int | None]
 
 
-def find_meetings(scripts: Sequence[Script], groups: ProcessGroups) -> Meetings:
-    """Return where NPUs meet.
+def find_meetings(scripts: Sequence[Script], groups: ProcessGroups, *, apart: bool = False) -> Meetings:
+    """Return where NPUs meet; where members may begin apart, by their places among all members.
 
     An InputError names NPUs that run a collective of a group that they are not in, or on links for which its algorithm
     is not known, or that have no remote memory for what they load or store.
@@ -145,7 +167,7 @@ def find_meetings(scripts: Sequence[Script], groups: ProcessGroups) -> Meetings:
     for communicator, (scope, npus) in enumerate(zip(scopes, members, strict=True)):
         seats = tuple((npu, known_by[npu].get(communicator, -1)) for npu in npus)
         try:
-            meetings.append(_meeting(scope, seats, scripts, groups))
+            meetings.append(_meeting(scope, seats, scripts, groups, apart=apart))
         except ValueError as error:
             npu, number = next(seat for seat in seats if seat[1] >= 0)
             mistakes.append(mistake_in(npu, scripts[npu].first(Action.COLLECTIVE, number), str(error)))
@@ -187,11 +209,13 @@ def _communicators(
 
 
 def _meeting(
-    scope: Scope, seats: tuple[tuple[int, int], ...], scripts: Sequence[Script], groups: ProcessGroups
+    scope: Scope, seats: tuple[tuple[int, int], ...], scripts: Sequence[Script], groups: ProcessGroups, *, apart: bool
 ) -> Meeting:
     npus, machine = [npu for npu, _ in seats], groups.machine
     collectives = frozenset[Collective]().union(*(scripts[npu].collectives[at] for npu, at in seats if at >= 0))
     rings = [groups.is_ring(scope, collective) for collective in collectives]
+    if groups.is_uneven(scope, npus, collectives):
+        return Meeting(Order.LINE, seats, (None,) * len(seats), (scope, tuple(npus)))
     of_group = machine is not None and scope.dimensions is None
     links: tuple[Hashable, ...] = (None,) * len(seats)
     label: Hashable = scope.dimensions
@@ -199,6 +223,11 @@ def _meeting(
         label = None if all(rings) else group_shape(npus, machine)
         if any(rings):
             links = tuple(machine.route(a, b) for a, b in zip(npus, [*npus[1:], npus[0]], strict=True))
+    if apart and machine is not None and not all(rings):
+        kinds = sorted(collectives, key=lambda collective: collective.value)
+        paired = [groups.paired(scope, kind) for kind in kinds]
+        sizes = (len(npus),) if scope.dimensions is None else tuple(machine.npus[d] for d in scope.dimensions)
+        return Meeting(Order.GRID, seats, links, label, Grid(sizes, tuple(dict.fromkeys(paired))))
     return Meeting(Order.RING if any(rings) else Order.ANY, seats, links, label)
 
 
@@ -207,8 +236,12 @@ def _memories(scripts: Sequence[Script], groups: ProcessGroups) -> list[list[int
     machine = groups.machine
     found: dict[int, list[int]] = {}
     mistakes = []
+    first_of = {
+        id(script.operations): next((at for at, o in enumerate(script.operations) if o.action is Action.MEMORY), None)
+        for script in {id(script.operations): script for script in scripts}.values()
+    }
     for npu, script in enumerate(scripts):
-        first = next((at for at, o in enumerate(script.operations) if o.action is Action.MEMORY), None)
+        first = first_of[id(script.operations)]
         if machine is None or first is None:
             continue
         if machine.memory.kind is MemoryKind.NONE:
@@ -241,7 +274,11 @@ def peers_of(scripts: Sequence[Script], machine: Machine | None) -> list[list[Pe
     if not any(script.channels for script in scripts):
         return [[] for _ in scripts]
     numbers = [{channel: number for number, channel in enumerate(script.channels)} for script in scripts]
-    messages = [Counter(o.number for o in script.operations if o.action in MESSAGES) for script in scripts]
+    of_each = {id(script.operations): script for script in scripts}
+    counted = {
+        key: Counter(o.number for o in script.operations if o.action in MESSAGES) for key, script in of_each.items()
+    }
+    messages = [counted[id(script.operations)] for script in scripts]
     mistakes: list[Mistake] = []
     found: list[list[Peer]] = [[] for _ in scripts]
     for npu, script in enumerate(scripts):

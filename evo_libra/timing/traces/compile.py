@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import accumulate
-from operator import attrgetter
 
 import numpy as np
 
 from evo_libra.arrays import IntArray
 from evo_libra.chakra.groups import Groups
-from evo_libra.chakra.trace import Kind, Node
+from evo_libra.chakra.trace import Node
 from evo_libra.collective import SizedCollective
 from evo_libra.errors import InputError
 from evo_libra.timing.machine import Machine
@@ -22,55 +21,57 @@ from evo_libra.timing.traces.operations import (
     Script,
     TraceOperation,
     read_script,
-    with_ends,
 )
 from evo_libra.timing.traces.process_groups import ProcessGroups
 from evo_libra.timing.traces.program import Communicator, TraceProgram
+from evo_libra.timing.traces.same_shape import NamedScript, NodeNames
 
 Traces = Sequence[Sequence[Node]]
 """One for each NPU, or a single one that all NPUs run."""
-
-_MESSAGES = (Kind.COMM_SEND, Kind.COMM_RECV)
-_ENDS = ("comm_src", "comm_dst")
 
 
 def scripts_of(traces: Traces, groups: ProcessGroups) -> list[Script]:
     """Return what each NPU does; errors are those of `read_script`, or that the number of traces is wrong.
 
-    Traces that consist of the same nodes, the same objects, but for the ranks that their messages name, as those of
-    the NPUs of a pipeline stage do, are looked through once only.
+    Traces that say the same but for the ranks of their messages and the groups of their collectives, as those of the
+    NPUs of a pipeline stage do, are looked through once only.
     """
     if len(traces) not in (1, groups.total):
         total = groups.total
         raise InputError(f"there are {len(traces)} traces for {total} NPUs; one each is needed, or one for all")
-    replay = groups.machine is not None and groups.machine.compute.replay
-    scripts = list[Script]()
+    machine = groups.machine
+    replay = machine is not None and machine.compute.replay
+    own = machine.algorithms.of if machine is not None and machine.algorithms else None
     given = list(traces) if len(traces) > 1 else [traces[0]] * groups.total
+    names, scripts = NodeNames(given), list[Script]()
     read: dict[int, Script] = {}
-    alike: dict[Hashable, Script] = {}
+    alike: dict[bytes, NamedScript] = {}
     for npu, trace in enumerate(given):
         if id(trace) not in read or read[id(trace)].channels:  # whose messages name the NPU
-            shape = tuple(map(_shape, trace))
-            found = with_ends(alike[shape], _messages(trace), npu) if shape in alike else None
-            read[id(trace)] = alike[shape] = found or read_script(trace, npu, groups.dimensions, replay=replay)
+            shape, found = names.shape(trace), None
+            if shape in alike and own is None:
+                found = alike[shape].renamed(trace, npu, names.names(trace))
+            if found is None:
+                found = read_script(trace, npu, groups.dimensions, replay=replay, own=own)
+                alike.setdefault(shape, NamedScript(found, trace, groups.dimensions))
+            read[id(trace)] = found
         scripts.append(read[id(trace)])
     return scripts
 
 
-def _messages(trace: Sequence[Node]) -> list[Node]:
-    return sorted((node for node in trace if node.kind in _MESSAGES), key=attrgetter("id"))
-
-
-def _shape(node: Node) -> Hashable:
-    """Return what tells a node from others, of a message without the ranks at its ends."""
-    if node.kind not in _MESSAGES:
-        return id(node)
-    kept = tuple((name, a.type, None if name in _ENDS else a.value) for name, a in node.attributes.items())
-    return node.id, node.name, node.kind, node.control, node.data, kept
-
-
-def compile_program(traces: Traces, groups: Groups, network: Machine | int) -> TraceProgram:
+def compile_program(
+    traces: Traces,
+    groups: Groups,
+    network: Machine | int,
+    *,
+    apart: bool = False,
+    marks: Sequence[Hashable] | None = None,
+) -> TraceProgram:
     """Return what all NPUs do as one program, from the nodes of each, or of all of them.
+
+    Classes of NPUs are those of members that begin each collective together, or if they begin it apart, of those that
+    have the same places among the others, too; rings always have the latter. NPUs with different marks are of different
+    classes.
 
     The network is a cluster; or just how many NPUs it has, for a program whose times the caller gives: then links and
     algorithms do not tell NPUs apart, remote memory is not shared, and nothing is replayed. An InputError says that the
@@ -83,8 +84,10 @@ def compile_program(traces: Traces, groups: Groups, network: Machine | int) -> T
     process_groups = ProcessGroups(total, groups, machine)
     scripts = scripts_of(traces, process_groups)
     peers = peers_of(scripts, machine)
-    meetings = find_meetings(scripts, process_groups)
-    shapes = _numbered([script.operations for script in scripts])
+    meetings = find_meetings(scripts, process_groups, apart=apart)
+    shapes: Sequence[Hashable] = _numbered([script.operations for script in scripts])
+    if marks is not None:
+        shapes = list(zip(shapes, marks, strict=True))
     labels = [[(peer.npu, peer.label) for peer in row] for row in peers]
     return _Builder(scripts, peers, meetings, partition(shapes, meetings.meetings, labels)).program()
 
@@ -215,7 +218,8 @@ def _exchanges(operations: Sequence[TraceOperation]) -> tuple[list[int], tuple[S
     found = [-1] * len(operations)
     for at, operation in enumerate(operations):
         if operation.action is Action.COLLECTIVE and operation.collective is not None:
-            found[at] = numbers.setdefault(SizedCollective(operation.collective, operation.size), len(numbers))
+            exchange = SizedCollective(operation.collective, operation.size, operation.algorithm)
+            found[at] = numbers.setdefault(exchange, len(numbers))
     return found, tuple(numbers)
 
 

@@ -11,11 +11,14 @@ from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.collective import Collective, SizedCollective
 from evo_libra.errors import InputError, Mistake
 from evo_libra.timing.collectives.collective_time import collective_time
-from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Link
+from evo_libra.timing.collectives.phase import SWITCH
 from evo_libra.timing.collectives.system import System, cut
 from evo_libra.timing.machine import Machine
+from evo_libra.timing.traces.apart import ends_apart
+from evo_libra.timing.traces.by_member import members_of, running, uneven_members
 from evo_libra.timing.traces.operations import Action, TraceOperation
-from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT, ProcessGroups, group_shape, single
+from evo_libra.timing.traces.own_collective import own_ends
+from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT, ProcessGroups
 from evo_libra.timing.traces.program import Communicator, TraceProgram
 from evo_libra.units import roofline_ns
 
@@ -107,19 +110,33 @@ class _Ring:
         return ring_ends(starts, self.links, self.steps * rounds, self.own * rounds)
 
 
+MOST_MESSAGES = 2 * 10**6
+"""Messages of a collective whose members begin apart, of all roles; a run of as many takes about 20 s."""
+
+
 class CollectiveTimes:
     """Times of the collectives of some communicators, by number; what members that begin together take is kept.
 
-    With a callback, each search that takes time is announced before it starts.
+    With a callback, each search that takes time is announced before it starts. Members that begin apart each have an
+    end of their own if the communicators were compiled for that (`apart`); or a collective begins when the last one
+    comes, and ends for all together (`waiting`), which ASTRA-sim does not do.
     """
 
     def __init__(
-        self, machine: Machine, communicators: Sequence[Communicator], tell: Callable[[str], None] | None = None
+        self,
+        machine: Machine,
+        communicators: Sequence[Communicator],
+        tell: Callable[[str], None] | None = None,
+        *,
+        apart: bool = False,
+        waiting: bool = False,
     ) -> None:
         self.machine, self.communicators, self.tell = machine, communicators, tell
+        self.is_apart, self.waiting = apart, waiting
         self.groups = ProcessGroups(int(np.prod(machine.npus)), {}, machine)
         self._rings: dict[tuple[int, SizedCollective], _Ring] = {}
         self._together: dict[tuple[int, SizedCollective], FloatArray] = {}
+        self._apart: dict[tuple[int, SizedCollective, tuple[float, ...]], FloatArray] = {}
 
     def together(self, number: int, exchange: SizedCollective) -> FloatArray:
         """Return (r,) the ns that each role of a communicator takes when all begin together.
@@ -131,7 +148,9 @@ class CollectiveTimes:
         if key not in self._together:
             if self.tell is not None:
                 self.tell(f"{exchange.collective.called} of {exchange.size:,} bytes")
-            if self.groups.is_ring(communicator.scope, exchange.collective):
+            if self._is_uneven(communicator, exchange):
+                found = self._uneven(communicator, exchange, np.zeros(len(communicator.roles)))
+            elif self.groups.is_ring(communicator.scope, exchange.collective):
                 ring = self._rings[key] = self._ring(communicator, exchange.collective, exchange.size)
                 found = _of_roles(communicator, ring.ends(np.zeros(len(communicator.members))))
             else:
@@ -144,16 +163,40 @@ class CollectiveTimes:
     def ends(self, number: int, exchange: SizedCollective, starts: FloatArray) -> tuple[FloatArray, bool]:
         """Return (r,) when each role ends that begins at (r,) times, and whether that is exact.
 
-        It is where all begin together or the collective is a single ring; otherwise all end together, which is right
-        for the last ones but late for the others. Errors are those of `together`.
+        It is where all begin together, the collective is a single ring, or communicators know the places of members;
+        otherwise all end together, which is right for the last ones but late for the others. Errors are those of
+        `together` and `ends_apart`.
         """
-        last = starts.max()
+        first, last = starts.min(), starts.max()
         together = self.together(number, exchange)
-        ring = self._rings.get((number, exchange))
-        if starts.min() == last or ring is None:
-            return np.asarray(last + together), starts.min() == last
+        if first == last or self.waiting:
+            return np.asarray(last + together), True
         communicator = self.communicators[number]
-        return _of_roles(communicator, ring.ends(starts[list(communicator.seats)])), True
+        if (ring := self._rings.get((number, exchange))) is not None:
+            return _of_roles(communicator, ring.ends(starts[list(communicator.seats)])), True
+        key = number, exchange, tuple((starts - first).tolist())
+        if self._is_uneven(communicator, exchange):
+            self._apart.setdefault(key, self._uneven(communicator, exchange, starts - first))
+        elif self.is_apart and key not in self._apart:
+            members = members_of(self.machine, communicator, exchange)
+            if members is not None and members.messages <= MOST_MESSAGES:
+                if self.tell is not None:
+                    self.tell(f"{exchange} whose members begin apart")
+                self._apart[key] = ends_apart(members, starts - first)
+        if key in self._apart:
+            return np.asarray(first + self._apart[key]), True
+        return np.asarray(last + together), False
+
+    def _is_uneven(self, communicator: Communicator, exchange: SizedCollective) -> bool:
+        return self.groups.is_uneven(communicator.scope, communicator.members, (exchange.collective,))
+
+    def _uneven(self, communicator: Communicator, exchange: SizedCollective, starts: FloatArray) -> FloatArray:
+        """Return when roles end, each member by itself: by the user's algorithm, or on links that differ."""
+        if exchange.algorithm:
+            algorithm = self.machine.algorithms.known[exchange.algorithm]
+            of_members = starts[list(communicator.seats)]
+            return _of_roles(communicator, own_ends(algorithm, communicator.members, self.machine, of_members))
+        return ends_apart(uneven_members(self.machine, communicator, exchange, MOST_MESSAGES), starts)
 
     def _ring(self, communicator: Communicator, collective: Collective, size: int) -> _Ring:
         machine, members = self.machine, communicator.members
@@ -178,14 +221,9 @@ class CollectiveTimes:
         return _Ring(links, steps, own, int(chunks.count[0]), _window(collective, system))
 
     def _barrier(self, communicator: Communicator, collective: Collective, size: int) -> float:
-        system, links, involved = self.machine.system, list(self.machine.links), None
-        if communicator.scope.dimensions is None:
-            row = single(system.implementations[collective][0])
-            overheads = replace(system.overheads, endpoint=GROUP_ENDPOINT, listed=True)
-            system = replace(system, implementations={collective: [row]}, overheads=overheads)
-            links = [_group_link(communicator.members, self.machine)]
-        else:
-            involved = [d in communicator.scope.dimensions for d in range(len(links))]
+        system, links = running(self.machine, communicator, collective)
+        used = communicator.scope.dimensions
+        involved = None if used is None else [d in used for d in range(len(links))]
         return float(collective_time(collective, size, links, system, involved, world=self.groups.total)[0])
 
 
@@ -208,11 +246,3 @@ def _of_roles(communicator: Communicator, ends: FloatArray) -> FloatArray:
     found = np.empty(len(communicator.roles))
     found[list(communicator.seats)] = ends
     return found
-
-
-def _group_link(members: Sequence[int], machine: Machine) -> Link:
-    """Return a dimension that is like the links between the members of a group."""
-    shape = group_shape(members, machine)
-    link = machine.links[shape.dimension]
-    block = np.array([RING if shape.around else FULLY_CONNECTED])
-    return Link(block, np.array([len(members)]), link.bandwidth, link.latency * shape.hops, link.shared)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,10 +17,12 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.chakra.groups import Groups
+from evo_libra.errors import InputError
 from evo_libra.timing.machine import Machine
 from evo_libra.timing.traces.compile import Traces, compile_program
 from evo_libra.timing.traces.durations import CollectiveTimes, durations
 from evo_libra.timing.traces.operations import Action, Resource
+from evo_libra.timing.traces.own_collective import OwnCollectives
 from evo_libra.timing.traces.program import TraceProgram, disagreement, waiting_for_ever
 
 
@@ -43,14 +46,19 @@ class Execution:
 
     Late are operations, collectives, whose members began apart and are taken to end together: of those the end is right
     for the last member and too late for the others. There are none where all times are exact. Apart are all collectives
-    whose members began apart: late ones, and rings, whose members each have an exact end of their own.
+    whose members began apart: late ones, and those whose members each have an exact end of their own. Tied are
+    transfers of a shared memory that come to it at the same ns as others, and are served by NPU. The times are
+    those of collectives, and (o,) ns that operations take.
     """
 
     program: TraceProgram
     starts: FloatArray
     ends: FloatArray
+    times: CollectiveTimes
+    taking: FloatArray
     late: tuple[int, ...] = ()
     apart: tuple[int, ...] = ()
+    tied: tuple[int, ...] = ()
 
     @property
     def finish(self) -> FloatArray:
@@ -123,13 +131,49 @@ class Execution:
         return found
 
 
-def execute(traces: Traces, groups: Groups, machine: Machine) -> Execution:
+def execute(
+    traces: Traces,
+    groups: Groups,
+    machine: Machine,
+    *,
+    tell: Callable[[str], None] | None = None,
+    waiting: bool = False,
+    timed: Callable[[TraceProgram, FloatArray], FloatArray] | None = None,
+    speeds: Sequence[float] | None = None,
+) -> Execution:
     """Return when every NPU does everything, from the nodes of each NPU, or of all of them.
 
-    An InputError is one of `compile_program` or `durations`, or says that members of a group come to different
-    collectives, or that traces wait for each other for ever.
+    NPUs that have other places among the members of a collective are in classes of their own if these begin apart.
+
+    Parameters
+    ----------
+    tell : is told each collective before its time is searched for.
+    waiting : whether collectives begin when the last member comes, and end for all together.
+    timed : gives the (o,) ns of operations from those on the machine, where computations take others.
+    speeds : of each NPU: its computations take their time over its speed, rounded down to a ns.
+
+    Raises
+    ------
+    InputError : one of `compile_program` or `durations`; or members of a group come to different collectives, traces
+        wait for each other for ever, or members that begin apart order chunks differently.
     """
-    return execute_program(compile_program(traces, groups, machine), machine)
+    done = None
+    for apart in (False, True):
+        program = compile_program(traces, groups, machine, apart=apart, marks=speeds)
+        times = CollectiveTimes(machine, program.communicators, tell, apart=apart, waiting=waiting)
+        taking = durations(program, machine, times)
+        taking = taking if timed is None else timed(program, taking)
+        done = execute_program(program, machine, times, taking if speeds is None else _slowed(program, taking, speeds))
+        if not done.late:
+            break
+    assert done is not None  # noqa: S101 - of two
+    return done
+
+
+def _slowed(program: TraceProgram, taking: FloatArray, speeds: Sequence[float]) -> FloatArray:
+    computes = np.array([o.resource is Resource.COMPUTE for o in program.operations], dtype=np.bool_)
+    speed = np.array([speeds[members[0]] for members in program.classes])[program.owner]
+    return np.where(computes, np.floor(taking / speed), taking)
 
 
 def execute_program(
@@ -157,7 +201,7 @@ class _State:
 
     def __init__(self, program: TraceProgram, times: CollectiveTimes, taking: FloatArray) -> None:
         self.program, self.times = program, times
-        self.durations = taking.tolist()
+        self.taking, self.durations = taking, taking.tolist()
         self.actions = [o.action for o in program.operations]
         self.slot, self.owner = program.slot.tolist(), program.owner.tolist()
         self.successors = np.split(program.successors, program.first_successor[1:-1])
@@ -171,7 +215,10 @@ class _State:
         self.arrived: dict[int, int] = {}
         self.expecting: dict[int, deque[int]] = {}
         self.memory_free: dict[int, float] = {}
+        self.asked: dict[int, float] = {}
+        self.tied: list[int] = []
         self.waiting: list[dict[int, int]] = [{} for _ in program.communicators]
+        self.own = OwnCollectives(program, times.machine, self.schedule)
         self.late: list[int] = []
         self.apart: list[int] = []
 
@@ -181,13 +228,20 @@ class _State:
                 self.release(operation)
         for npu_class in range(len(self.program.classes)):
             self.begin_ready(npu_class, 0.0)
-        while self.events:
+        while self.events or self.own.events:
+            if self.own.events and (not self.events or self.own.events[0][0] <= self.events[0][0]):
+                self.own.happen()
+                continue
             now, *_, operation = heapq.heappop(self.events)
             self.end(operation, now)
         if np.isnan(self.ends).any():
             begun = ~np.isnan(self.starts) & np.isnan(self.ends)
             raise waiting_for_ever(self.program, np.flatnonzero(begun).tolist())
-        return Execution(self.program, self.starts, self.ends, tuple(self.late), tuple(self.apart))
+        late, apart, tied = tuple(self.late), tuple(self.apart), tuple(self.tied)
+        return Execution(
+            program=self.program, starts=self.starts, ends=self.ends, times=self.times, taking=self.taking, late=late,
+            apart=apart, tied=tied,
+        )  # fmt: skip
 
     def end(self, operation: int, now: float) -> None:
         """End an operation, and the receive that waits for its message."""
@@ -236,6 +290,9 @@ class _State:
             return
         server = int(self.program.server[operation])
         if server >= 0:
+            if self.asked.get(server) == now:
+                self.tied.append(operation)
+            self.asked[server] = now
             now = max(now, self.memory_free.get(server, 0.0))
             self.memory_free[server] = now + self.durations[operation]
         self.schedule(operation, now + self.durations[operation])
@@ -257,6 +314,9 @@ class _State:
 
     def join(self, operation: int) -> None:
         """Come to a collective, which runs when all its roles have."""
+        if self.program.operations[operation].algorithm:
+            self.own.join(operation, float(self.starts[operation]))
+            return
         number = int(self.program.communicator[operation])
         communicator, waiting = self.program.communicators[number], self.waiting[number]
         waiting[int(self.program.role[operation])] = operation
@@ -267,7 +327,10 @@ class _State:
             raise disagreement(self.program, members)
         waiting.clear()
         exchange = self.program.exchanges[self.program.exchange[operation]]
-        ends, exact = self.times.ends(number, exchange, self.starts[members])
+        try:
+            ends, exact = self.times.ends(number, exchange, self.starts[members])
+        except ValueError as error:
+            raise InputError(self.program.mistake(operation, str(error))) from None
         if not exact:
             self.late.append(operation)
         if np.ptp(self.starts[members]) > 0:

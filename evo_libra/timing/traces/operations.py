@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
+from typing import Protocol
 
-from evo_libra.chakra.check import check_nodes, graph_of, node_mistakes, running_order
+from evo_libra.chakra.check import check_nodes, graph_of, running_order
 from evo_libra.chakra.trace import CollectiveType, Kind, Node, Value
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
 
 _MICROSECOND = 1000
+_KEPT = "ASTRA-sim keeps the first one for all of a group"
 _COLLECTIVES = {
     CollectiveType.ALL_REDUCE: Collective.ALL_REDUCE,
     CollectiveType.ALL_GATHER: Collective.ALL_GATHER,
@@ -49,6 +51,7 @@ class TraceOperation:
 
     It waits for places, ascending; its recorded duration is in ns, its work in FLOP, its size in bytes of a tensor, a
     message or a collective, each -1 where it has none. The number is that of the trace's `Scope` or `Channel`, or -1.
+    The algorithm is the user's own of a collective.
     """
 
     action: Action
@@ -59,17 +62,20 @@ class TraceOperation:
     size: int = -1
     collective: Collective | None = None
     number: int = -1
+    algorithm: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Scope of the collectives of a trace: the name of a communicator group, "" for all NPUs.
 
-    The dimensions are those that take part, where all NPUs do; None where the group decides, or nothing.
+    The dimensions are those that take part, where all NPUs do; None where the group decides, or nothing. Collectives of
+    users' own algorithms are told apart from others.
     """
 
     group: str
     dimensions: tuple[int, ...] | None
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +112,26 @@ class Script:
         )
 
 
-Dimensions = Callable[[str, Collective, "tuple[bool, ...] | None"], "tuple[int, ...] | None"]
-"""Gives the dimensions that a collective uses (see `Scope`), by group, collective and the attribute ``involved_dim``; a
-ValueError says why there are none."""
+class Dimensions(Protocol):
+    """Gives the dimensions that a collective uses (see `Scope`), by group, collective and ``involved_dim``.
+
+    A ValueError says why there are none. A collective may be the user's own algorithm.
+    """
+
+    def __call__(
+        self, group: str, collective: Collective, involved: tuple[bool, ...] | None, *, own: bool = False
+    ) -> tuple[int, ...] | None:
+        """Return them, ascending; None where the group decides, or nothing."""
+        ...
 
 
-def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, replay: bool = False) -> Script:
+OwnAlgorithm = Callable[[Collective, int], str]
+"""Gives the user's own algorithm of a collective, by its kind and the id of its node; "" for none."""
+
+
+def read_script(
+    trace: Sequence[Node], npu: int, dimensions: Dimensions, *, replay: bool = False, own: OwnAlgorithm | None = None
+) -> Script:
     """Return what an NPU does.
 
     Nodes of metadata, and those of no kind, take no time and nothing else: what waits for them waits for what they wait
@@ -120,7 +140,7 @@ def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, repl
     finds; collectives that ASTRA-sim does not have; communication on the CPU; messages of another NPU or to itself.
     """
     check_nodes(trace, _file(npu))
-    reader = _Reader(npu, dimensions, replay=replay)
+    reader = NodeReader(npu, dimensions, replay=replay, own=own)
     order = sorted((node for node in trace if not reader.is_idle(node)), key=lambda node: node.id)
     waits = _waits([*trace], {node.id: place for place, node in enumerate(order)})
     operations = tuple(reader.read(node, waits[node.id]) for node in order)
@@ -132,18 +152,6 @@ def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, repl
         operations=operations, nodes=nodes, names=names, scopes=tuple(reader.scopes), channels=tuple(reader.channels),
         collectives=collectives,
     )  # fmt: skip
-
-
-def with_ends(script: Script, messages: Iterable[Node], npu: int) -> Script | None:
-    """Return a script with its messages going to and coming from other NPUs; None where these messages do not fit it.
-
-    The messages are in the order of their ids; they are those of the script but for the ranks that they name.
-    """
-    reader = _Reader(npu, lambda *_: None, replay=False)
-    numbers = [reader.read(node, ()).number for node in messages if not list(node_mistakes(node))]
-    if reader.mistakes or numbers != [o.number for o in script.operations if o.action in MESSAGES]:
-        return None
-    return replace(script, channels=tuple(reader.channels))
 
 
 def mistake_in(npu: int, node: int, message: str) -> Mistake:
@@ -166,18 +174,21 @@ def _waits(trace: Sequence[Node], place: Mapping[int, int]) -> Mapping[int, tupl
     return found
 
 
-class _Reader:
+class NodeReader:
     """Reads the nodes of one NPU one by one, and collects what they name and what is wrong with them."""
 
-    def __init__(self, npu: int, dimensions: Dimensions, *, replay: bool) -> None:
-        self.npu, self.dimensions, self.replay = npu, dimensions, replay
+    def __init__(self, npu: int, dimensions: Dimensions, *, replay: bool, own: OwnAlgorithm | None = None) -> None:
+        self.npu, self.dimensions, self.replay, self.own = npu, dimensions, replay, own
+        self.kept = dict[tuple[str, Collective], str]()
         self.scopes, self.channels = dict[Scope, set[Collective]](), dict[Channel, int]()
         self.mistakes: list[Mistake] = []
 
     def is_idle(self, node: Node) -> bool:
+        """Tell whether a node is no operation."""
         return node.kind is Kind.METADATA and not self.replay
 
     def read(self, node: Node, waits: tuple[int, ...]) -> TraceOperation:
+        """Return the operation of a node that waits for some places."""
         on_cpu = bool(_integer(node, "is_cpu_op", 0))
         recorded = TraceOperation(
             Action.REPLAY, _resource(node, on_cpu=on_cpu), waits, max(node.duration * _MICROSECOND, 1)
@@ -204,15 +215,22 @@ class _Reader:
         name, involved = (_value(node, key) for key in ("pg_name", "involved_dim"))
         group, collective = name if isinstance(name, str) and name != "0" else "", _COLLECTIVES[kind]
         mask = tuple(bool(flag) for flag in involved) if isinstance(involved, tuple) else None
+        algorithm = self.own(collective, node.id) if self.own is not None else ""
+        if group and self.kept.setdefault((group, collective), algorithm) != algorithm:
+            self._refuse(
+                node, f"{collective.called} of group '{group}' has another algorithm than those before it; {_KEPT}"
+            )
         try:
-            dimensions = self.dimensions(group, collective, mask)
+            dimensions = self.dimensions(group, collective, mask, own=bool(algorithm))
         except ValueError as error:
             self._refuse(node, str(error))
             return recorded
-        scope = Scope(group, dimensions)
+        scope = Scope(group, dimensions, bool(algorithm))
         self.scopes.setdefault(scope, set()).add(collective)
         size, number = _integer(node, "comm_size", 0), [*self.scopes].index(scope)
-        return replace(recorded, action=Action.COLLECTIVE, size=size, collective=collective, number=number)
+        return replace(
+            recorded, action=Action.COLLECTIVE, size=size, collective=collective, number=number, algorithm=algorithm
+        )
 
     def _message(self, node: Node, recorded: TraceOperation) -> TraceOperation:
         sends = node.kind is Kind.COMM_SEND

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -50,22 +50,22 @@ class ProcessGroups:
             raise InputError(mistakes)
 
     def dimensions(
-        self, group: str, collective: Collective, involved: tuple[bool, ...] | None
+        self, group: str, collective: Collective, involved: tuple[bool, ...] | None, *, own: bool = False
     ) -> tuple[int, ...] | None:
         """Return the dimensions that a collective uses, or None where its group or nothing decides that.
 
-        A ValueError says that the group is unknown or of one NPU, there is no algorithm, or the dimensions are not
-        given, or none.
+        A user's own algorithm has no dimensions, and needs none of the system's. A ValueError says that the group is
+        unknown or of one NPU, there is no algorithm, or the dimensions are not given, or none.
         """
         if group and not self.groups:
             raise ValueError(f"unknown communicator group '{group}'; no groups are given; give their file as 'groups:'")
         if group and group not in self.groups:
             raise ValueError(unknown("communicator group", group, self.groups))
-        if self.machine is not None and not self.machine.system.implementations.get(collective):
+        if self.machine is not None and not own and not self.machine.system.implementations.get(collective):
             raise ValueError(f"runs {collective.value}, for which the system has no algorithm")
         smaller = group != "" and len(self.groups[group]) < self.total
         alone = self.total == 1 or (smaller and len(self.groups[group]) == 1)
-        dimensions = None if smaller or alone else self._of_world(group, collective, involved)
+        dimensions = None if smaller or alone or own else self._of_world(group, collective, involved)
         if alone or dimensions == ():
             raise ValueError(f"runs {collective.value} of an NPU with itself, on which ASTRA-sim never ends")
         return dimensions
@@ -128,7 +128,7 @@ class ProcessGroups:
 
     def is_ring(self, scope: Scope, collective: Collective) -> bool:
         """Tell whether a collective is a single ring over its members; each of them then has an end of its own."""
-        if self.machine is None:
+        if self.machine is None or scope.is_own:
             return False
         system, dimensions = self.machine.system, scope.dimensions
         rows = system.implementations[collective]
@@ -136,6 +136,25 @@ class ProcessGroups:
             return len(rows) > 1 or single(rows[0]).algorithm is CollectiveAlgorithm.RING
         one = len(dimensions) == 1 and single(rows[dimensions[0]]).algorithm is CollectiveAlgorithm.RING
         return one and system.scheduler is Scheduler.BASELINE
+
+    def is_uneven(self, scope: Scope, members: Sequence[int], collectives: Collection[Collective]) -> bool:
+        """Tell whether members each have a time of their own, of their own algorithm or of links that differ."""
+        if self.machine is None or scope.is_own:
+            return scope.is_own
+        if scope.dimensions is not None or all(self.is_ring(scope, collective) for collective in collectives):
+            return False
+        try:
+            group_shape(members, self.machine)
+        except ValueError:
+            return True
+        return False
+
+    def paired(self, scope: Scope, collective: Collective) -> tuple[bool, ...]:
+        """Tell of each dimension of a collective that is no single ring whether pairs exchange there."""
+        assert self.machine is not None  # noqa: S101 - without a machine every collective is a barrier
+        rows = self.machine.system.implementations[collective]
+        used = rows[:1] if scope.dimensions is None else [rows[d] for d in scope.dimensions]
+        return tuple(single(row).algorithm is CollectiveAlgorithm.HALVING_DOUBLING for row in used)
 
 
 @dataclass(frozen=True)

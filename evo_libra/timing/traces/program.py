@@ -111,8 +111,9 @@ def waiting_for_ever(program: TraceProgram, operations: Sequence[int]) -> InputE
             continue
         communicator, exchange = program.communicators[number], program.exchanges[program.exchange[at]]
         seats = zip(communicator.members, communicator.seats, strict=True)
-        missing = next(npu for npu, role in seats if (number, role) not in joined)
-        message = f"waits for ever in {exchange} of {_name(program, communicator)}: NPU {missing} does not come to it"
+        missing = next((npu for npu, role in seats if (number, role) not in joined), None)
+        why = "messages wait for each other" if missing is None else f"NPU {missing} does not come to it"
+        message = f"waits for ever in {exchange} of {_name(program, communicator)}: {why}"
         mistakes.append(program.mistake(at, message))
     return InputError(mistakes)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError, counted
+from evo_libra.named_code import trust
 from evo_libra.quantities import number
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app, check_min
 from evo_libra.ui.tables.named_runs import DEFAULT, written_to
@@ -71,6 +72,7 @@ def bench(  # noqa: PLR0913 - each is an option of the command
     from evo_libra.files.integrity import canonical_hash
     from evo_libra.problem.file.registry import load_problem
 
+    trust(problem, *engines)
     loaded = load_problem(problem, assignments)
     settings = {
         "evaluations": loaded.settings.evaluations if evaluations is None else evaluations,

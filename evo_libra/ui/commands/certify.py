@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import time as clock
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError, counted
+from evo_libra.named_code import trust_files
 from evo_libra.network.transport import approximation
 from evo_libra.quantities import number, time_text
 from evo_libra.ui.commands.shared import Assignments, Json, MovedProblem, RunName, TrustCode, app
@@ -17,11 +19,16 @@ from evo_libra.ui.tables.named_runs import problem_file, problem_of_result, run_
 from evo_libra.ui.tables.output import print, print_folded, print_json, progress_console
 
 if TYPE_CHECKING:
+    from rich.status import Status
+
+    from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.front.front import Front
     from evo_libra.optimality.certificate import Certificate
     from evo_libra.optimality.front_proof import FrontProof
     from evo_libra.problem.link_limits import BeyondLinks
     from evo_libra.problem.problem import Problem
+    from evo_libra.problem.protocol import HasObjectives
+    from evo_libra.problem.switch_fabrics.problem import FabricProblem
 
 
 _INTERRUPTED = 130
@@ -33,7 +40,7 @@ def certify(
     *,
     problem: MovedProblem = None,
     assignments: Annotated[Assignments, Parameter(help="KEY=VALUE, as in the run; only together with --problem.")] = (),
-    seconds: float | None = None,
+    seconds: float = 60.0,
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
@@ -42,7 +49,8 @@ def certify(
     Parameters
     ----------
     seconds:
-        Seconds after which a proof over a large space ends with the bounds of that moment; Ctrl-C ends it, too.
+        Seconds after which a proof over a large space ends with the bounds of that moment, inf for no end; so does
+        Ctrl-C.
     """
     from rich.status import Status
 
@@ -52,57 +60,120 @@ def certify(
     from evo_libra.optimality.certificate import certificates, of_time_and_cost
     from evo_libra.optimality.scope import scope_of
     from evo_libra.problem.link_limits import beyond_links
+    from evo_libra.problem.switch_fabrics.problem import FabricProblem
 
-    if seconds is not None and not 0 <= seconds < math.inf:
+    trust_files(allowed=trust_code)
+    if not seconds >= 0:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
+    limit = None if seconds == math.inf else seconds
     folder = RunFolder(run_folder(result))
     front = folder.read_front()
     if problem is None and assignments:
         raise InputError("--set belongs to --problem; without both, the run's own problem is taken")
-    certified = problem_file(problem_of_result(folder, problem, assignments, trust_code=trust_code)[1])
+    asked = problem_of_result(folder, problem, assignments)[1]
+    if isinstance(asked, FabricProblem):
+        return _prove_fabrics(asked, front, folder.path, limit, as_json=as_json)
+    certified = problem_file(asked)
     beyond = beyond_links(certified, front.frame["design"].to_list())
     if not of_time_and_cost(front):
-        return _prove(certified, front, folder.path, seconds, beyond, as_json=as_json)
-    console = progress_console()
-    found = None
-    with catching_interrupts() as interrupted, Status("proving", console=console) as status:
-        for found in certificates(certified, front, seconds, interrupted):
-            status.update(_state(found))
+        return _prove(certified, front, folder, limit, beyond, as_json=as_json)
+    found, start = None, clock.monotonic()
+    with catching_interrupts() as interrupted, Status("proving", console=progress_console()) as status:
+        report = _reporting(status, limit)
+        for found in certificates(certified, front, limit, interrupted, report):
+            status.update(f"{_state(found)}; {_elapsed(start, limit)}")
         stopped = interrupted()
     assert found is not None, "there is at least one"  # noqa: S101 - a programming error, not a user's
+    _keep(folder, certified, found, start)
     scope = scope_of(certified)
     if as_json:
         proof = _certificate_json(found, front, folder.path, beyond)
         print_json({"question": certified.question, **proof, "proven_of": scope.json()})
     else:
         _show_certificate(found, front, certified)
-        print_folded(scope_text(found.largest_factor, scope), *_shares_texts(front, beyond))
+        print_folded(scope_text(found.largest_factor, scope), *_shares_texts(front, beyond), *_ended(found.waiting))
         print_folded(*approximation(front.frame["design"].to_list()).values())
     return _INTERRUPTED if stopped else 0
 
 
 def _prove(
-    problem: Problem, front: Front, result: Path, seconds: float | None, beyond: Sequence[BeyondLinks | None], *,
+    problem: Problem, front: Front, folder: RunFolder, seconds: float | None, beyond: Sequence[BeyondLinks | None], *,
     as_json: bool,
 ) -> int:  # fmt: skip
     """Print what is proven of a front of other objectives than time and cost."""
     from rich.status import Status
 
+    from evo_libra.experiment.store.messages import catching_interrupts
     from evo_libra.explain.reasons import scope_text
     from evo_libra.optimality.front_proof import prove_front
     from evo_libra.optimality.scope import scope_of
+    from evo_libra.optimality.watch import watch_of
 
-    with Status("proving", console=progress_console()):
-        found = prove_front(problem, front, seconds)
+    start = clock.monotonic()
+    with catching_interrupts() as interrupted, Status("proving", console=progress_console()) as status:
+        found = prove_front(problem, front, watch=watch_of(seconds, interrupted, _reporting(status, seconds)))
+        stopped = interrupted()
+    _keep(folder, problem, found, start)
     scope = scope_of(problem)
     if as_json:
-        proof = _proof_json(found, front, result, beyond)
+        proof = _proof_json(found, front, folder.path, beyond)
         print_json({"question": problem.question, **proof, "proven_of": scope.json()})
     else:
         _show_proof(found, front, problem)
-        print_folded(scope_text(found.largest_factor, scope), *_shares_texts(front, beyond))
+        print_folded(scope_text(found.largest_factor, scope), *_shares_texts(front, beyond), *_ended(found.waiting))
         print_folded(*approximation(front.frame["design"].to_list()).values())
-    return 0
+    return _INTERRUPTED if stopped else 0
+
+
+def _keep(folder: RunFolder, problem: Problem, found: Certificate | FrontProof, start: float) -> None:
+    """Keep a proof for later commands, with the seconds that it took."""
+    from evo_libra.experiment.store.kept_proof import keep_proof
+
+    keep_proof(folder, problem, found, clock.monotonic() - start)
+
+
+def _prove_fabrics(problem: FabricProblem, front: Front, result: Path, seconds: float | None, *, as_json: bool) -> int:
+    """Print what is proven of a front of fabrics of switches."""
+    from rich.status import Status
+
+    from evo_libra.experiment.store.messages import catching_interrupts
+    from evo_libra.optimality.switch_fabrics.certificate import prove_fabrics, topologies
+    from evo_libra.optimality.watch import watch_of
+    from evo_libra.problem.question import FABRIC
+    from evo_libra.ui.tables.fabric_proof import fabric_counts
+
+    with catching_interrupts() as interrupted, Status("proving", console=progress_console()) as status:
+        found = prove_fabrics(problem, front, watch_of(seconds, interrupted, _reporting(status, seconds)))
+        stopped = interrupted()
+    space = topologies(problem.space.npus)
+    if as_json:
+        print_json({"question": FABRIC, "topologies": space, **_proof_json(found, front, result, [None] * len(front))})
+    else:
+        _show_distance(found, front, problem)
+        print_folded(*fabric_counts(found, space), *_ended(found.waiting))
+    return _INTERRUPTED if stopped else 0
+
+
+def _reporting(status: Status, seconds: float | None) -> Callable[[int, int], None]:
+    """Return what shows how far a proof is: designs evaluated, those that bounds stand for, and the time."""
+    start = clock.monotonic()
+
+    def report(evaluated: int, waiting: int) -> None:
+        left = f", bounds stand for {waiting:,}" if waiting else ""
+        status.update(f"proving: {evaluated:,} designs evaluated{left}; {_elapsed(start, seconds)}")
+
+    return report
+
+
+def _elapsed(start: float, seconds: float | None) -> str:
+    limit = "" if seconds is None else f" of {seconds:g}"
+    return f"{clock.monotonic() - start:.0f}{limit} s"
+
+
+def _ended(waiting: int) -> list[str]:
+    """Return that a proof has ended early, and how it goes on; nothing of one that is complete."""
+    ended = "The proof ended before all was examined. `--seconds` gives it more time, and inf all of it."
+    return [ended] if waiting else []
 
 
 def _proof_json(found: FrontProof, front: Front, result: Path, beyond: Sequence[BeyondLinks | None]) -> dict[str, Any]:
@@ -116,7 +187,7 @@ def _proof_json(found: FrontProof, front: Front, result: Path, beyond: Sequence[
         "missing_but_near": found.near,
         "designs": _factors(found, front, beyond),
         "complete": not found.waiting,
-        **approximation(front.frame["design"].to_list()),
+        **(approximation(front.frame["design"].to_list()) if "design" in front.frame.columns else {}),
         "rests_on": {
             "plans": found.plans, "networks": found.networks, "looked_at": found.timed, "waiting": found.waiting,
         },
@@ -124,6 +195,15 @@ def _proof_json(found: FrontProof, front: Front, result: Path, beyond: Sequence[
 
 
 def _show_proof(found: FrontProof, front: Front, problem: Problem) -> None:
+    _show_distance(found, front, problem)
+    plans = f" with {found.plans:,} plans" if found.plans > 1 else ""
+    rest = f"bounds stand for {found.waiting:,} others" if found.waiting else "limits and bounds exclude the others"
+    networks = "orders" if front.noun == "order" else "networks of whole ports"
+    print(f"it rests on an evaluation of all {found.networks:,} {networks}{plans}:")
+    print(f"{counted(found.timed, 'design')} evaluated, {rest}.")
+
+
+def _show_distance(found: FrontProof, front: Front, problem: HasObjectives) -> None:
     names = " against ".join(objective.name for objective in problem.objectives)
     print(f"{problem.name}: a front of {counted(len(front), front.noun)}, {names}")
     share = found.missed_hypervolume / found.max_hypervolume
@@ -135,11 +215,6 @@ def _show_proof(found: FrontProof, front: Front, problem: Problem) -> None:
     each = f"each {front.noun}"
     print(f"  {each:<18} {_spread(found)}")
     print(f"                     in one objective, against {front.noun}s as good in all others")
-    plans = f" with {found.plans:,} plans" if found.plans > 1 else ""
-    rest = f"bounds stand for {found.waiting:,} others" if found.waiting else "limits and bounds exclude the others"
-    networks = "orders" if front.noun == "order" else "networks of whole ports"
-    print(f"it rests on an evaluation of all {found.networks:,} {networks}{plans}:")
-    print(f"{counted(found.timed, 'design')} evaluated, {rest}.")
 
 
 def _near_text(found: FrontProof) -> str:
@@ -154,7 +229,7 @@ def _state(found: Certificate) -> str:
     share = found.missed_hypervolume / found.max_hypervolume
     return (
         f"factor at most {found.largest_factor:.5g}, hypervolume missed at most {share:.3%}; "
-        f"{found.looked:,} examined, {found.waiting:,} waiting"
+        f"{found.looked:,} examined, {found.waiting:,} branches open"
     )
 
 

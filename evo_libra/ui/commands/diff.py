@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evo_libra.named_code import trust_files
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
 from evo_libra.ui.tables.addresses import DesignAddress, addressed
 from evo_libra.ui.tables.output import print_folded, print_json, print_sections
@@ -29,8 +30,9 @@ def diff(
     from evo_libra.timing.quirks import Warned
     from evo_libra.ui.tables.addressed_designs import difference_of
 
-    one = addressed(first, problem=problem, trust_code=trust_code)
-    two = addressed(second, problem=problem, trust_code=trust_code, beside=one)
+    trust_files(allowed=trust_code)
+    one = addressed(first, problem=problem)
+    two = addressed(second, problem=problem, beside=one)
     found = difference_of(one, two)
     problems = one.problem, two.problem
     notes = {str(note): note for problem in problems for note in notes_of(problem)}

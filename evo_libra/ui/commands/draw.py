@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError
+from evo_libra.named_code import trust_files
 from evo_libra.ui.commands.names import columns
 from evo_libra.ui.commands.shared import Assignments, DesignId, Flag, Json, TrustCode, app
 from evo_libra.ui.tables.addresses import Addressed, addressed, chosen, is_address
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 @app.command
 def draw(
     problem: str,
-    *,
     design: str | None = None,
+    *,
     number: DesignId = None,
     assignments: Assignments = (),
     figure: Annotated[Path | None, Parameter(name=["--figure", "-o"])] = None,
@@ -47,6 +48,7 @@ def draw(
     ascii_only:
         Print characters of ASCII only.
     """
+    trust_files(allowed=trust_code)
     if figure is not None and figure.suffix.lower() not in (".svg", ".dot"):
         raise InputError(f"--figure: found {figure}; the file of a picture ends in .svg or .dot")
     if design is not None or number is not None or assignments:
@@ -54,7 +56,7 @@ def draw(
     elif is_address(problem) and "#" not in problem:
         picture = _of_notation(problem)
     else:
-        picture = _of_design(addressed(problem, trust_code=trust_code))
+        picture = _of_design(addressed(problem))
     if figure is None and not as_json:
         print("\n".join(picture.lines(columns(), ascii_only)))
         return 0

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evo_libra.ui.commands.shared import Assignments, DesignId, Json, app
+from evo_libra.named_code import trust_files
+from evo_libra.ui.commands.shared import Assignments, DesignId, Json, TrustCode, app
 from evo_libra.ui.tables.addresses import chosen
 from evo_libra.ui.tables.output import print_folded, print_json, print_sections
 
 if TYPE_CHECKING:
     from evo_libra.arrays import Population
-    from evo_libra.astra_sim.trace_differences import TraceDifference
+    from evo_libra.astra_sim.trace_differences import TraceTimes
     from evo_libra.problem.problem import Problem
 
 
 @app.command
 def evaluate(
     problem: str,
-    *,
     design: str | None = None,
+    *,
     number: DesignId = None,
     assignments: Assignments = (),
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
     """Evaluate one design: its time and cost, and where they come from.
@@ -37,16 +39,19 @@ def evaluate(
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.reason_sheet import evaluated
 
+    trust_files(allowed=trust_code)
     found = chosen(problem, design, number, assignments)
     record = found.record()
-    differences = _differences(found.problem, found.problem.read(found.design))
+    times = _trace_times(found.problem, found.problem.read(found.design))
+    differences = [difference for one in times for difference in one.differences]
     if as_json:
         more = {"remarks": list(record.remarks)} if found.problem.book else {}
         listed = {"warnings": plain(record.warnings), "differences": plain(differences)}
+        listed["traces"] = [one.json() for one in times]
         print_json({"question": found.problem.question, **plain(record, _KEYS), **more, **listed})
     else:
         print_sections(evaluated(record))
-        print_folded(*record.warnings, *differences, *filter(None, [record.shares]))
+        print_folded(*times, *record.warnings, *differences, *filter(None, [record.shares]))
     return 0 if record.feasible else _FAILED
 
 
@@ -54,10 +59,10 @@ _KEYS = ("design", "time_ms", "cost_usd", "objectives", "bands", "feasible", "vi
 _FAILED = 1
 
 
-def _differences(problem: Problem, design: Population) -> list[TraceDifference]:
-    """Return why ASTRA-sim takes another time for the workloads of traces."""
+def _trace_times(problem: Problem, design: Population) -> list[TraceTimes]:
+    """Return the times of the workloads of traces, by the engine and by the model."""
     if not problem.time.predicts_astra_sim:
         return []
-    from evo_libra.astra_sim.trace_differences import trace_differences
+    from evo_libra.astra_sim.trace_differences import trace_times
 
-    return trace_differences(problem, design)
+    return trace_times(problem, design)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evo_libra.named_code import trust_files
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
 from evo_libra.ui.tables.addresses import DesignAddress, addressed, is_address
 from evo_libra.ui.tables.output import print_json, print_sections
@@ -31,8 +32,9 @@ def explain(
     from evo_libra.explain.design_record import with_steps
     from evo_libra.explain.reason_sheet import explained
 
+    trust_files(allowed=trust_code)
     address = result if design is None or is_address(result) else f"{result}#{design}"
-    one = addressed(address, problem=problem, trust_code=trust_code)
+    one = addressed(address, problem=problem)
     record = with_steps(one.record(alternatives=False), one.problem)
     if as_json:
         print_json({"question": one.problem.question, **explanation(record)})

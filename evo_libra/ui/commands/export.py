@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,24 +12,26 @@ from cyclopts import Parameter
 
 from evo_libra.errors import InputError
 from evo_libra.explain.labels import short_design
+from evo_libra.named_code import trust_files
 from evo_libra.quantities import number
-from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, TrustCode, app
+from evo_libra.ui.commands.shared import Json, MoreAssignments, MovedProblem, TrustCode, app
 from evo_libra.ui.tables.addresses import Addressed, DesignAddress, addressed, is_address, written
-from evo_libra.ui.tables.named_runs import problem_file
+from evo_libra.ui.tables.named_runs import named_origin, problem_file
 from evo_libra.ui.tables.output import print, print_file, print_json, progress_console
 from evo_libra.ui.tables.problem_files import problem_name, write_problem
 
 if TYPE_CHECKING:
-    from evo_libra.astra_sim.importing import Imported
+    from evo_libra.astra_sim.importing import Imported, TraceWorkload
     from evo_libra.astra_sim.readme import Exported
     from evo_libra.experiment.run.origin import Origin
     from evo_libra.problem.problem import Problem
+    from evo_libra.timing.input_files.system_file import SystemFile
 
 
 @app.command
 def export(  # noqa: PLR0913 - each is an option of the command
     result: DesignAddress | None = None,
-    number: DesignId = None,
+    number: Annotated[str | None, Parameter(name="id")] = None,
     *,
     to: str | None = None,
     file: Annotated[Path | None, Parameter(name=["--file", "-o"])] = None,
@@ -60,15 +63,14 @@ def export(  # noqa: PLR0913 - each is an option of the command
     time:
         The time model to export, if the problem has LIBRA's time.
     """
-    from evo_libra.experiment.run.origin import origin_of
-
+    trust_files(allowed=trust_code)
     if (to is None) == (astra_sim is None):
         raise InputError("one of --to NAME and --astra-sim FOLDER is needed")
-    if result is not None and design is None and is_address(result) == (number is None):
+    if result is not None and design is None and not (is_address(result) and number is not None):
         address = result if number is None else f"{result}#{number}"
-        found = addressed(address, problem=problem, trust_code=trust_code)
+        found = addressed(address, problem=problem)
     elif result is None and number is None and design is not None and problem is not None:
-        found = written(design, origin_of(problem, []))
+        found = written(design, named_origin(problem, []))
     else:
         raise InputError("a design is needed: RESULT#ID, or --design and --problem")
     if astra_sim is not None:
@@ -202,7 +204,7 @@ def _show_export(exported: Exported, folder: Path) -> None:
         if workload.scheduled:
             print(f"  with scheduler  {workload.scheduled.last:,} ns")
         for model, seconds in times.items():
-            note = ", as it was searched" if len(times) > 1 and model == exported.models[0] else ""
+            note = ", the time of the search" if len(times) > 1 and model == exported.models[0] else ""
             print(f"  time {model:9s}  {number(seconds * 1e3)} ms{note}")
         print(f"  ratio           {workload.ratio:.6g} of ASTRA-sim's to time {exported.models[0]}")
         print(f"  difference      {workload.difference:+.4%}")
@@ -212,8 +214,16 @@ def _show_export(exported: Exported, folder: Path) -> None:
     print(f"\nfiles   {folder}\nreadme  {folder / 'README.md'}")
 
 
-def import_cluster(network: Path, system: Path, problem: Path | None, *, as_json: bool) -> None:
-    """Show a cluster of ASTRA-sim and write it as a problem file where one is named."""
+def import_cluster(
+    network: Path,
+    system: Path,
+    problem: Path | None,
+    *,
+    traces: Path | None = None,
+    groups: Path | None = None,
+    as_json: bool,
+) -> None:
+    """Show a cluster of ASTRA-sim and write it as a problem file where one is named, with traces as its workload."""
     from evo_libra.astra_sim.importing import read_cluster
     from evo_libra.files.source import read_source
     from evo_libra.timing.input_files.network_file import parse_network
@@ -223,7 +233,10 @@ def import_cluster(network: Path, system: Path, problem: Path | None, *, as_json
     file = parse_system(read_source(system), links)
     found = read_cluster(links, file)
     notices = [*(f"{network}: {n}" for n in links.notices), *(f"{system}: {n}" for n in file.notices)]
-    written = [] if problem is None else _write(found, problem)
+    workload = None
+    if traces is not None and problem is not None:
+        workload = _trace_workload(file, traces, groups, problem.parent)
+    written = [] if problem is None else _write(found, problem, workload)
     if as_json:
         print_json({
             "design": str(found.fabric), "npus": found.fabric.npus, "time": dict(found.time),
@@ -234,12 +247,25 @@ def import_cluster(network: Path, system: Path, problem: Path | None, *, as_json
         _show_import(found, notices, written)
 
 
-def _write(found: Imported, out: Path) -> list[Path]:
+def _trace_workload(file: SystemFile, traces: Path, groups: Path | None, folder: Path) -> TraceWorkload:
+    """Return traces as the workload of a problem file in a folder."""
+    from evo_libra.arrays import TERA
+    from evo_libra.astra_sim.importing import TraceWorkload
+    from evo_libra.chakra.read import trace_files
+    from evo_libra.timing.input_files.system_file import UNLIMITED
+
+    trace_files(traces)  # which says that there are none
+    paths = [None if path is None else Path(os.path.relpath(path, folder)).as_posix() for path in (traces, groups)]
+    memory = min(file.system.overheads.memory, UNLIMITED)
+    return TraceWorkload(str(paths[0]), paths[1], (file.compute.peak / TERA, memory) if file.compute.roofline else None)
+
+
+def _write(found: Imported, out: Path, traces: TraceWorkload | None) -> list[Path]:
     """Write a problem file and its catalogue; neither stays if they cannot be read."""
     from evo_libra.astra_sim.importing import problem_texts
 
     catalog = out.with_name(f"{out.stem}.catalog.yaml")
-    texts = problem_texts(found, problem_name(out), catalog.name)
+    texts = problem_texts(found, problem_name(out), catalog.name, traces)
     return write_problem(out, dict(zip((out, catalog), texts, strict=True)))
 
 

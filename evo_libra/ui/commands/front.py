@@ -11,8 +11,10 @@ from cyclopts import Parameter
 
 from evo_libra.errors import InfeasibleError, InputError, counted
 from evo_libra.explain.labels import label_of
-from evo_libra.ui.commands.shared import Flag, FrontRows, Json, RunName, app
-from evo_libra.ui.tables.design_table import cells, columns_of, show_designs, unit_of, write_files
+from evo_libra.named_code import trust_files
+from evo_libra.quantities import reading_unit
+from evo_libra.ui.commands.shared import Flag, FrontRows, Json, RunName, TrustCode, app
+from evo_libra.ui.tables.design_table import cells, columns_of, show_designs, write_files
 from evo_libra.ui.tables.named_runs import run_folder
 from evo_libra.ui.tables.output import new_console, print, print_json, print_styled, print_table
 
@@ -42,6 +44,7 @@ def front(  # noqa: PLR0913 - options of a command
     csv: File = None,
     markdown: File = None,
     parquet: File = None,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
     """Show the front of a result, or a part of it.
@@ -49,7 +52,7 @@ def front(  # noqa: PLR0913 - options of a command
     Parameters
     ----------
     where:
-        Only designs that fit all words, such as "time<5s cost<300MUSD family:SW8* technology:optics* -plan:*zero3*".
+        Only designs that fit all words, such as "time<5s order_cost<300MUSD tp>=8 system:gb* #3,7".
     sort:
         A column, such as cost; -cost begins with the largest. The table then has the first rows.
     columns:
@@ -72,6 +75,7 @@ def front(  # noqa: PLR0913 - options of a command
     from evo_libra.front.selection import chosen, ordered
     from evo_libra.ui.tables.references import show_references
 
+    trust_files(allowed=trust_code)
     folder = RunFolder(run_folder(result))
     if systems:
         return _show_systems(folder, as_json=as_json)
@@ -118,7 +122,7 @@ def _show_systems(folder: RunFolder, *, as_json: bool) -> int:
     from evo_libra.ui.tables.output import print_folded
     from evo_libra.ui.tables.systems import show_systems
 
-    problem, found = problem_of_result(folder, None, (), trust_code=False)[1], folder.read_front()
+    problem, found = problem_of_result(folder, None, ())[1], folder.read_front()
     views = views_of(problem, found)
     if views is None:
         raise InputError(f"'{problem.name}' asks for a design; systems are listed of a file with `question: order`")
@@ -190,7 +194,7 @@ def _family_rows(found: Front) -> list[dict[str, Any]]:
 def _show_families(found: Front, name: str) -> None:
     rows = _family_rows(found)
     columns = found.objectives
-    units = {column: unit_of(column, found.frame[column].to_list()) for column in columns}
+    units = {column: reading_unit(column, found.frame[column].to_list()) for column in columns}
     shape = "system" if found.noun == "order" else "network"
     kinds = counted(len(rows), *(("system",) if found.noun == "order" else ("topology", "topologies")))
     print_table(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @app.command(name="import")
-def import_files(
+def import_files(  # noqa: PLR0913 - options of a command
     *files: Path,
     file_format: Annotated[str | None, Parameter(name="--format")] = None,
     npus: int | None = None,
@@ -25,6 +25,8 @@ def import_files(
     question: Literal["order", "design"] | None = None,
     network: Path | None = None,
     system: Path | None = None,
+    traces: Path | None = None,
+    groups: Path | None = None,
     problem: Path | None = None,
     as_json: Json = False,
 ) -> int:
@@ -48,6 +50,10 @@ def import_files(
         ASTRA-sim's network file.
     system:
         ASTRA-sim's system file.
+    traces:
+        Prefix of ASTRA-sim's traces, the workload of the problem.
+    groups:
+        ASTRA-sim's file of the communicator groups of the traces.
     problem:
         Problem file to write; of ASTRA-sim with the network pinned, and a catalogue next to it.
     """
@@ -57,9 +63,11 @@ def import_files(
             raise InputError(f"{own} belong to FILES; --network and --system say the rest")
         from evo_libra.ui.commands.export import import_cluster
 
-        import_cluster(network, system, problem, as_json=as_json)
+        if groups is not None and traces is None:
+            raise InputError("--groups belongs to --traces, whose collectives name them")
+        import_cluster(network, system, problem, traces=traces, groups=groups, as_json=as_json)
         return 0
-    if not files or network is not None or system is not None:
+    if not files or any(option is not None for option in (network, system, traces, groups)):
         raise InputError("files are needed: FILES of other programs, or --network and --system of ASTRA-sim")
     _import_made(files, file_format, (npus, npu, nodes), problem, question=question, as_json=as_json)
     return 0
@@ -93,13 +101,14 @@ def _import_made(
     if as_json:
         print_json({
             "formats": formats, "question": question_of(made.data), "problem": dict(made.data),
-            "assumed": list(made.assumed), "left_out": list(made.left), "written": [str(path) for path in written],
+            "made": list(made.summary), "assumed": list(made.assumed), "left_out": list(made.left),
+            "written": [str(path) for path in written],
         })  # fmt: skip
         return
     if not written:
         print_file(text)
         return
-    print(f"asks for {made.asked}")
+    print(f"asks for {made.asked}", *made.summary, sep="\n")
     for title, sentences in (("assumed:", made.assumed), ("left out:", made.left)):
         if sentences:
             print(title, *(f"- {sentence}" for sentence in sentences), sep="\n")
@@ -111,6 +120,7 @@ def _comments(formats: dict[str, str], made: Made) -> list[str]:
     return [
         *(f"From {file}, {name}." for file, name in formats.items()),
         f"Asks for {made.asked}.",
+        *(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in made.summary),
         *(f"Assumed: {sentence}." for sentence in made.assumed),
         *(f"Left out: {sentence}." for sentence in made.left),
     ]

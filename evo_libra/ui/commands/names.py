@@ -34,6 +34,10 @@ COMMANDS = {
         "export",
         "Write a design for another program: its plan, its bill, its devices, or all of it for ASTRA-sim.",
     ),
+    "fabric": (
+        "fabric",
+        "Show a fabric of switches: layers, cables, path lengths, rates of traffic, and what a failed switch costs.",
+    ),
     "fit-npu": (
         "fit_npu",
         "Fit kernel constants of an accelerator to tables of measured kernels, for `npu` of a problem file.",
@@ -43,7 +47,14 @@ COMMANDS = {
         "import_files",
         "Read files of other programs as a problem file: models, launch scripts, servers, clusters of ASTRA-sim.",
     ),
-    "init": ("init", "Write a commented problem file to start from."),
+    "init": (
+        "init",
+        "Write a commented problem file: which systems and network to buy for a model; asks for what no option says.",
+    ),
+    "mcp": (
+        "mcp",
+        "Serve the commands as tools for agents, over the Model Context Protocol on standard input and output.",
+    ),
     "optimize": (
         "optimize",
         "Find the best bandwidths of one network under LIBRA's time, with a proof and the limits that hold them back.",
@@ -73,10 +84,14 @@ COMMANDS = {
     ),
     "schema": (
         "init",
-        "Print the JSON Schema of problem files, of those that ask for an order, or of experiment files, for editors.",
+        "Print the JSON Schema of problem files, of those that ask for an order or a fabric, or of experiment files.",
     ),
     "search": ("search", "Search a problem for its Pareto front and keep it in a folder of results."),
     "show": ("results", "Show what a run came from: problem, seed, versions, git state, machine, times."),
+    "simulate": (
+        "simulate",
+        "Run ASTRA-sim's own input files: when each NPU finishes, operators, use of each dimension, quirks.",
+    ),
     "ui": ("results", "Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing."),
     "validate": ("validate", "Compare what this program computes with what others have published or measured."),
     "workload": ("workload", "Look at execution traces of workloads, and write those of designs."),
@@ -86,14 +101,14 @@ COMMANDS = {
 GROUPS = {
     "Ask": ("init", "import", "catalog", "fit-npu", "schema"),
     "Search": ("search", "run", "plan", "ui", "results", "show", "compare", "bench"),
-    "Answer": ("recommend", "explain", "diff", "evaluate", "draw", "front", "report"),
+    "Answer": ("recommend", "explain", "diff", "evaluate", "draw", "fabric", "front", "report"),
     "Prove": ("certify", "optimize", "prices", "rescore", "validate", "reproduce"),
-    "Hand over": ("export", "workload"),
+    "Hand over": ("export", "workload", "simulate", "mcp"),
 }
 """Commands in the order of a user's way, from a question to what is handed on."""
 
 EXAMPLES = {
-    "evo-libra init mine.yaml": "write a question: models, NPUs, parts, prices",
+    "evo-libra init mine.yaml": "write a question: model, systems, NPUs, budget",
     "evo-libra search mine.yaml": "find the front of time and cost",
     "evo-libra recommend last": "say which design to buy, and why",
 }
@@ -111,7 +126,7 @@ _INDENT = 4
 
 
 def columns() -> int:
-    """Return the width of the terminal: COLUMNS where that is set, 80 where there is no terminal."""
+    """Return the width of the terminal, or COLUMNS where output goes elsewhere; 80 where there is neither."""
     asked = os.environ.get("COLUMNS", "")
     if asked.isdecimal() and int(asked):
         return int(asked)

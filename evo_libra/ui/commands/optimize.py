@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from evo_libra.errors import ConflictError, InfeasibleError, InputError
+from evo_libra.named_code import trust_files
 from evo_libra.quantities import number, time_text
-from evo_libra.ui.commands.shared import Assignments, Json, app, check_positive
-from evo_libra.ui.tables.addresses import addressed, is_address
+from evo_libra.ui.commands.shared import Assignments, Json, TrustCode, app, check_positive
+from evo_libra.ui.tables.addresses import Addressed, chosen, is_address, is_problem
+from evo_libra.ui.tables.named_runs import names_run
 from evo_libra.ui.tables.output import print, print_folded, print_json, print_table
 
 if TYPE_CHECKING:
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 
 
 @app.command
-def optimize(
+def optimize(  # noqa: PLR0913 - each is an option of the command
     problem: str,
+    design: str | None = None,
     *,
     shape: str | None = None,
     total: float | None = None,
@@ -30,6 +33,7 @@ def optimize(
     constraint: Annotated[list[str] | None, Parameter(negative="")] = None,
     objective: str = "time",
     assignments: Assignments = (),
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
     """Find the best bandwidths of one network under LIBRA's time, with a proof and the limits that hold them back.
@@ -39,6 +43,8 @@ def optimize(
     problem:
         Path of a problem file, or name of a problem; a smallest or largest bandwidth that it leaves out is no limit.
         Or a design, such as last#12: its network, at most at its cost unless --total or --cost is given.
+    design:
+        The id of a design after a result, or a design in the notation after a problem or a result.
     shape:
         The network, such as "RI(4)_FC(8)_RI(4)_SW(32)"; technologies that it leaves open are chosen.
     total:
@@ -56,14 +62,15 @@ def optimize(
     from evo_libra.problem.optimize import limits
     from evo_libra.problem.optimize import optimize as best_bandwidths
 
+    trust_files(allowed=trust_code)
     check_positive("total", total, "GB/s")
     check_positive("cost", cost, "USD")
     each = None if total is None else total * GIGA
     try:
-        if is_address(problem):
+        if design is not None or is_address(problem) or (names_run(problem) and not is_problem(problem)):
             if shape is not None:
                 raise InputError(f"--shape and '{problem}' both name a network; give one of the two")
-            opened = _network_of(problem, each, cost, constraint or (), assignments)
+            opened = _network_of(chosen(problem, design, None, assignments), each, cost, constraint or ())
         else:
             opened = load_open_problem(problem, assignments, shape, [*limits(each, cost), *(constraint or ())])
         found = best_bandwidths(opened, objective=objective)
@@ -86,16 +93,13 @@ def optimize(
 _FAILED = 1
 
 
-def _network_of(
-    address: str, total: float | None, cost: float | None, constraints: Sequence[str], assignments: Sequence[str]
-) -> Problem:  # fmt: skip
+def _network_of(found: Addressed, total: float | None, cost: float | None, constraints: Sequence[str]) -> Problem:
     """Return the problem of a design's network, whose bandwidths and plans are open; `total` is in B/s per NPU."""
     from evo_libra.experiment.run.origin import source_of
     from evo_libra.network.fabric import Fabric, parse_fabric
     from evo_libra.problem.file.registry import open_problem
     from evo_libra.problem.optimize import limits
 
-    found = addressed(address, assignments=assignments)
     if total is None and cost is None:
         cost = float(found.problem.measure(found.problem.read(found.design), timed=False).cost[0])
     dimensions = tuple(replace(dimension, bandwidth=None) for dimension in parse_fabric(found.design).dimensions)

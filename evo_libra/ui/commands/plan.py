@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import counted
 from evo_libra.explain.labels import duration
+from evo_libra.named_code import trust_files
 from evo_libra.ui.commands.shared import Json, Out, Rows, TrustCode, app
 from evo_libra.ui.processes import AGAIN
 from evo_libra.ui.tables.named_runs import DEFAULT
@@ -47,7 +48,8 @@ def plan(
     from evo_libra.experiment.file.expansion import load_experiment
     from evo_libra.experiment.results.estimate import estimate, start_seconds
 
-    loaded = load_experiment(experiment, run_code=trust_code)
+    trust_files(allowed=trust_code)
+    loaded = load_experiment(experiment)
     planned = plan_of(loaded, results)
     todo = wanted(planned, ())
     count = worker_count(workers, len(todo))

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError
+from evo_libra.named_code import trust_files
 from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.shared import Json, MovedProblem, RunName, TrustCode, app
 from evo_libra.ui.tables.named_runs import known_problem, run_folder
 from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_sections
+from evo_libra.ui.tables.what_if import Changes, changed
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
+    from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.explain.advice import Advice, Certainty
     from evo_libra.explain.candidates import Candidates
     from evo_libra.explain.sheet import Section
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from evo_libra.problem.problem import Problem
     from evo_libra.timing.quirks import Warned
 
+Several = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
 _SCENARIOS, _SEED = 1000, 0
 _LIMITS = {
     "max_cost": "cost_usd", "max_power": "power_kW", "max_time": "time_ms", "deadline": "training_days",
@@ -45,6 +50,13 @@ def recommend(  # noqa: PLR0913 - options of a command
     deadline: str | None = None,
     rate: str | None = None,
     value: str | None = None,
+    price: Several = (),
+    power: str | None = None,
+    fail: Several = (),
+    npus: int | None = None,
+    workload: Several = (),
+    without: Several = (),
+    plot: Path | None = None,
     seconds: float = 10.0,
     problem: MovedProblem = None,
     trust_code: TrustCode = False,
@@ -63,9 +75,23 @@ def recommend(  # noqa: PLR0913 - options of a command
     deadline:
         The longest training of the tokens that the file states, such as 30d, in s, min, h or d; then the cheapest.
     rate:
-        The fewest tokens per second, such as 5Mtoken/s; then the cheapest.
+        The fewest tokens per second, such as 5Mtoken/s, or answers, such as 20request/s; then the cheapest.
     value:
         The price of time, such as 2USD/GPU-hour, in the place of what an hour of the system costs.
+    price:
+        The verdict at another price of a part, product or kind, such as optics-400g=+30%, =x1.3 or =900USD.
+    power:
+        The verdict at another price of energy, such as '0.12 USD/kWh'.
+    fail:
+        The verdict with failures of a nic, link, leaf, rail, plane or npu: times until the repair, and their share.
+    npus:
+        The verdict for another number of NPUs, by a new search.
+    workload:
+        The verdict under another figure of the workloads, such as tokens=2e13, by a new search.
+    without:
+        The verdict without a product, family, technology, accelerator, supplier or platform, by a new search.
+    plot:
+        A PNG to write: the ten assumptions that move the verdict most.
     seconds:
         Seconds for the proof of how far the designs are from optimal; 0 for none.
     """
@@ -77,20 +103,30 @@ def recommend(  # noqa: PLR0913 - options of a command
     from evo_libra.problem.designs import announced, notes_of
     from evo_libra.timing.quirks import Warned
 
+    trust_files(allowed=trust_code)
     if not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
     folder = RunFolder(run_folder(result))
     front = folder.read_front()
     if not len(front):
         raise InputError(f"the front of {folder.path} is empty")
-    built = known_problem(folder, problem, trust_code=trust_code)
+    built = known_problem(folder, problem)
     limits = _limits(
         {"max_cost": max_cost, "max_power": max_power, "max_time": max_time, "deadline": deadline, "rate": rate},
+        built,
         order=front.noun == "order",
     )
     exact = problem is None and (folder.read_json(DONE).get("claim") or "").startswith(EXACT_FRONT)
     hourly, found = _value(value), _candidates(front, built, limits)
-    answer, sure = verdict(front, found, built, hourly), _certainty(built, front, seconds, exact=exact)
+    answer = verdict(front, found, built, hourly)
+    changes = Changes(price=price, power=power, fail=fail, npus=npus, workload=workload, without=without)
+    ifs = changed(
+        changes, folder, front, found, built, name=problem, value=hourly,
+        candidates=lambda front, built: _candidates(front, built, limits),
+    )  # fmt: skip
+    if plot is not None:
+        ifs.write(plot)
+    sure = _certainty(folder, built, front, seconds, exact=exact)
     advices = advice(front, found, built, sure=sure, points=folder.read_references().points)
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
     taken = [one.design for one in advices if one.design is not None]
@@ -105,10 +141,14 @@ def recommend(  # noqa: PLR0913 - options of a command
             "warnings": warnings,
             **label,
         }
-        print_json({"verdict": plain(answer), **head, "recommended": plain(advices), **plain(sure)})
+        print_json({"verdict": plain(answer), **ifs.json(), **head, "recommended": plain(advices), **plain(sure)})
     else:
+        if ifs.sentences:
+            print_folded(*ifs.sentences)
+            print("\nas stated")
         print_folded(*answer.sentences)
         print()
+        ifs.show()
         print_sections([*advised(front, advices, sure.scenarios or 0), _sure_section(sure, notes, advices)])
         print_folded(*label.values())
     return 0
@@ -129,16 +169,20 @@ def _sure_section(sure: Certainty, notes: Sequence[Warned], advices: Sequence[Ad
     return section("how sure that is", stopped, scope, missing, map(str, notes))
 
 
-def _limits(asked: Mapping[str, str | None], *, order: bool) -> dict[str, float]:
+def _limits(asked: Mapping[str, str | None], problem: Problem | None, *, order: bool) -> dict[str, float]:
     """Return limits by column; the cost of an order is that of all of it."""
     from evo_libra.front.selection import in_unit_of
+    from evo_libra.ui.tables.rates import tokens_per_second
 
     found = {}
     for option, text in asked.items():
         if text is not None:
             column = _ORDER_COST if order and option == "max_cost" else _LIMITS[option]
             try:
-                found[column] = _READ[option](text) if option in _READ else in_unit_of(column, text)
+                if option == "rate":
+                    found[column] = 1e6 / tokens_per_second(text, lambda: _tokens_of_answer(problem))
+                else:
+                    found[column] = _days(text) if option == "deadline" else in_unit_of(column, text)
             except InputError as error:
                 raise InputError(f"--{option.replace('_', '-')}: {error}") from None
     return found
@@ -146,22 +190,23 @@ def _limits(asked: Mapping[str, str | None], *, order: bool) -> dict[str, float]
 
 def _days(text: str) -> float:
     """Return the days of a duration; an `InputError` says that it is none."""
-    match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*(s|min|h|days?|d)?", text.strip())
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|min|h|days?|d)?", text.strip())
     if match is None or not float(match[1]):
         raise InputError(f"found '{text}'; a duration above 0 in s, min, h or d is needed, such as 30d")
     return float(match[1]) * _DAYS[(match[2] or "d").removesuffix("ays").removesuffix("ay")]
 
 
-def _seconds_per_Mtoken(text: str) -> float:  # noqa: N802 - the unit
-    """Return the seconds of a million tokens at a rate; an `InputError` says that it is none."""
-    match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([kM]?)(?:tokens?/s)?", text.strip())
-    if match is None or not float(match[1]):
-        raise InputError(f"found '{text}'; tokens per second above 0 are needed, such as 5Mtoken/s")
-    return 1e6 / (float(match[1]) * {"": 1.0, "k": 1e3, "M": 1e6}[match[2]])
+def _tokens_of_answer(problem: Problem | None) -> float:
+    """Return the tokens of an answer of the only served workload; an `InputError` says that it is not the only one."""
+    from evo_libra.explain.hour_price import answer_tokens
+
+    known = None if problem is None else answer_tokens(problem)
+    if known is None:
+        raise InputError("requests per second need a problem of one served workload; give tokens, such as 5Mtoken/s")
+    return known
 
 
 _DAYS = {"s": 1 / 86400, "min": 1 / 1440, "h": 1 / 24, "d": 1.0}
-_READ = {"deadline": _days, "rate": _seconds_per_Mtoken}
 
 
 def _value(text: str | None) -> float | None:
@@ -192,8 +237,9 @@ def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, floa
 
 def _of_tokens(problem: Problem, figures: Figures, asked: Sequence[str]) -> dict[str, FloatArray]:
     """Return the days of the training that the file describes, and the seconds of a million tokens, where asked."""
+    from evo_libra.explain.choice import TRAINING_DAYS
     from evo_libra.explain.hour_price import training_tokens
-    from evo_libra.explain.verdict import TOKEN_SECONDS, TRAINING_DAYS
+    from evo_libra.explain.labels import TOKEN_SECONDS
     from evo_libra.problem.objectives import PLAIN
 
     found: dict[str, FloatArray] = {}
@@ -208,7 +254,9 @@ def _of_tokens(problem: Problem, figures: Figures, asked: Sequence[str]) -> dict
     return found | ({} if total is None else {TRAINING_DAYS: found[TOKEN_SECONDS] * total / 1e6 * _DAYS["s"]})
 
 
-def _certainty(problem: Problem | None, front: Front, seconds: float, *, exact: bool) -> Certainty:
+def _certainty(
+    folder: RunFolder, problem: Problem | None, front: Front, seconds: float, *, exact: bool
+) -> Certainty:  # fmt: skip
     """Return how sure each design is: bounds of what a better one gains, and shares of price scenarios; or why not.
 
     Nothing beats a row of an exact front; others are proven here.
@@ -217,15 +265,19 @@ def _certainty(problem: Problem | None, front: Front, seconds: float, *, exact: 
 
     if problem is None:
         why = "a problem written in Python has no prices and no proof"
+        if "fabric" in front.frame.columns:
+            return Certainty(
+                factor=None, no_proof="`evo-libra certify` proves fronts of fabrics", kept_share=None,
+                no_prices="prices of fabrics have no ranges",
+            )  # fmt: skip
         return Certainty(factor=None, no_proof=why, kept_share=None, no_prices=why)
-    return Certainty(**_proof(problem, front, seconds, exact=exact), **_prices(problem, front))
+    return Certainty(**_proof(folder, problem, front, seconds, exact=exact), **_prices(problem, front))
 
 
-def _proof(problem: Problem, front: Front, seconds: float, *, exact: bool) -> dict[str, Any]:
+def _proof(folder: RunFolder, problem: Problem, front: Front, seconds: float, *, exact: bool) -> dict[str, Any]:
     from rich.status import Status
 
-    from evo_libra.optimality.certificate import certify, of_time_and_cost
-    from evo_libra.optimality.front_proof import prove_front
+    from evo_libra.experiment.store.kept_proof import proof_of
     from evo_libra.optimality.scope import scope_of
 
     if not seconds:
@@ -235,7 +287,7 @@ def _proof(problem: Problem, front: Front, seconds: float, *, exact: bool) -> di
         return {**known, "proven_of": scope_of(problem)}
     try:
         with Status("proving", console=new_console(stderr=True)):
-            found = (certify if of_time_and_cost(front) else prove_front)(problem, front, seconds)
+            found = proof_of(folder, problem, front, seconds)
     except InputError as error:
         return {"factor": None, "no_proof": str(error)}
     known = {"factor": found.factor.tolist(), "no_proof": "", "proof_complete": not found.waiting}
@@ -252,11 +304,11 @@ def _prices(problem: Problem, front: Front) -> dict[str, Any]:
     return {"kept_share": kept.tolist(), "no_prices": "", "scenarios": _SCENARIOS, "seed": _SEED}
 
 
-def show_first(front: Front, name: str, answer: Verdict, advices: Sequence[Advice], sentences: Sequence[str]) -> None:
+def show_first(name: str, answer: Verdict, advices: Sequence[Advice], sentences: Sequence[str]) -> None:
     """Print the verdict on a front, then the recommended designs, whose sentences are `short_advised`."""
     print()
     print_folded(*answer.sentences)
-    print("\nrecommended orders" if front.noun == "order" else "\nrecommended designs")
+    print("\nother answers")
     print_folded(*sentences)
     # A design of a problem in Python is no network that could be explained.
     more = f"   and   evo-libra explain {name}#{answer.id}   say more" if advices[0].design else "   says more"

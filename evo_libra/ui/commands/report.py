@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError, counted
+from evo_libra.named_code import trust_files
 from evo_libra.ui.commands.shared import Json, Out, TrustCode, app
 from evo_libra.ui.tables.named_runs import DEFAULT, chosen_runs, given_of, problem_of_result
 from evo_libra.ui.tables.output import print, print_json, progress_console
@@ -17,6 +18,7 @@ from evo_libra.ui.tables.output import print, print_json, progress_console
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
     from evo_libra.experiment.run.record import RunRecord
+    from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.front.front import Front
     from evo_libra.optimality.certificate import Certificate
     from evo_libra.problem.problem import Problem
@@ -53,12 +55,13 @@ def report(
     from evo_libra.report.data import report_document
     from evo_libra.report.page import page
 
+    trust_files(allowed=trust_code)
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
     chosen = chosen_runs(runs, results, fewest=1)
     limit = _limit(chosen) if seconds is None else seconds
     notes: list[str] = []
-    sources = [_source(run, chosen, limit, notes, trust_code=trust_code) for run in chosen]
+    sources = [_source(run, chosen, limit, notes) for run in chosen]
     name = title or " and ".join(dict.fromkeys(run.problem for run in chosen))
     document = report_document(sources, title=name, charts=_charts(chosen, sources, notes), notes=notes)
     text = page(document)
@@ -89,7 +92,7 @@ def _limit(chosen: Sequence[RunRecord]) -> float:
     return max(_SECONDS, _TIMES * chosen[0].wall_s) if chosen[0].claim else _SECONDS
 
 
-def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list[str], *, trust_code: bool) -> Source:
+def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list[str]) -> Source:
     """Return a result; why something is not known of it is added to the notes."""
     from evo_libra.experiment.results.catalogue import read_front, read_manifest
     from evo_libra.experiment.store.folder import RunFolder
@@ -100,11 +103,11 @@ def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list
     front, problem, proof = read_front(run), None, None
     name = _name(run, runs)
     if "design" in front.frame.columns:
-        problem = _problem(run, notes, trust_code=trust_code)
+        problem = _problem(run, notes)
     else:
         notes.append(f"{name}: its designs are not known in the notation, so only their objectives are shown.")
     if problem is not None and limit and len(front):
-        proof = _proof(problem, front, limit, notes)
+        proof = _proof(RunFolder(run.folder), problem, front, limit, notes)
     # A problem in Python is not built for a page; its run has kept what its front is compared with.
     beside = RunFolder(run.folder).read_references() if problem is None else references_of(problem)
     return Source(
@@ -123,32 +126,35 @@ def _name(run: RunRecord, runs: Sequence[RunRecord]) -> str:
     return f"{name_of(run, runs)}, seed {run.seed}" if alike > 1 else name_of(run, runs)
 
 
-def _problem(run: RunRecord, notes: list[str], *, trust_code: bool) -> Problem | None:
+def _problem(run: RunRecord, notes: list[str]) -> Problem | None:
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.problem import Problem
 
     folder = RunFolder(run.folder)
     try:
-        _, found = problem_of_result(folder, None, given_of(folder), trust_code=trust_code)
+        _, found = problem_of_result(folder, None, given_of(folder))
     except InputError as error:
         notes.append(f"The parts of time and cost of {run.id} are not shown: {error}.")
         return None
     return found if isinstance(found, Problem) else None
 
 
-def _proof(problem: Problem, front: Front, seconds: float, notes: list[str]) -> Certificate | None:
+def _proof(
+    folder: RunFolder, problem: Problem, front: Front, seconds: float, notes: list[str]
+) -> Certificate | None:  # fmt: skip
     from rich.status import Status
 
+    from evo_libra.experiment.store.kept_proof import proof_of
     from evo_libra.explain.reasons import is_loose, proof_text, scope_text
-    from evo_libra.optimality.certificate import certify, of_time_and_cost
-    from evo_libra.optimality.front_proof import prove_front
+    from evo_libra.optimality.certificate import Certificate
     from evo_libra.optimality.scope import scope_of
 
     try:
         with Status("proving", console=progress_console()):
-            if of_time_and_cost(front):
-                return certify(problem, front, seconds)
-            factor = prove_front(problem, front, seconds).largest_factor
+            found = proof_of(folder, problem, front, seconds)
+            if isinstance(found, Certificate):
+                return found
+            factor = found.largest_factor
             said = [] if is_loose(factor) else [proof_text(factor, of_time_and_cost=False, space=" of the front")]
             notes.append(" ".join([*said, scope_text(factor, scope_of(problem))]))
             return None

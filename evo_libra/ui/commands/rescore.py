@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from evo_libra.errors import InputError, counted
 from evo_libra.explain.labels import label_of, noun, per_what
+from evo_libra.named_code import trust_files
 from evo_libra.network.transport import approximation
 from evo_libra.quantities import number, time_unit
 from evo_libra.ui.commands.shared import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.explain.prices import Priced, Score
     from evo_libra.explain.rescore import Rescored
+    from evo_libra.explain.verdict_record import Verdict
     from evo_libra.front.front import Front
     from evo_libra.pictures.plots.series import Series
     from evo_libra.problem.problem import Problem
@@ -55,13 +57,16 @@ def rescore(
     time:
         The other time model.
     """
+    from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.explain.rescore import outside_bands
     from evo_libra.explain.rescore import rescore as rescored
     from evo_libra.front.front import time_of
     from evo_libra.problem.designs import warnings_of
     from evo_libra.problem.file.registry import with_time
     from evo_libra.timing.quirks import Warned
 
-    folder, front, origin, searched = _searched(result, problem, trust_code=trust_code)
+    trust_files(allowed=trust_code)
+    folder, front, origin, searched = _searched(result, problem)
     if not time_of(front.objectives):
         raise InputError(f"the front of {folder.path} has no time to compare with")
     other = _under(origin, with_time(searched, time), assignments, time)
@@ -69,15 +74,18 @@ def rescore(
     warnings = warnings_of(other, found.rescored)
     file = f"rescored-{time}.parquet"
     folder.write(file, found.frame.write_parquet)
+    before, now = _verdicts(front, found, searched, other)
+    outside = outside_bands(front, found)
     if as_json:
         print_json({
+            "verdict": plain(now), "verdict_before": plain(before), "outside_bands": outside,
             "result": str(folder.path), "question": front.noun, "time": other.spec["time"],
             "agreement": found.agreement, "dropped": list(found.dropped), "warnings": list(map(Warned.json, warnings)),
             "designs": found.frame, "rescored": str(folder.path / file),
         })  # fmt: skip
     else:
         _show_times(found, front, searched, other, rows)
-        print_folded(*warnings)
+        print_folded(*_judged(before, now, outside, _model(searched), _model(other)), *warnings)
         print(f"rescored  {folder.path / file}")
     return 0
 
@@ -109,10 +117,11 @@ def prices(
     from evo_libra.experiment.run.origin import build, with_assignments
     from evo_libra.explain.prices import price_front
 
+    trust_files(allowed=trust_code)
     if not 1 <= scenarios <= _MAX_SCENARIOS:
         raise InputError(f"--scenarios: found {scenarios}; it must be from 1 to {_MAX_SCENARIOS:,}")
     check_min("seed", seed, 0)
-    folder, front, origin, priced = _searched(result, problem, trust_code=trust_code)
+    folder, front, origin, priced = _searched(result, problem)
     if assignments:
         priced = problem_file(build(with_assignments(origin, assignments)))
     found = price_front(front, priced, scenarios, seed, score)
@@ -138,7 +147,7 @@ def prices(
     return 0
 
 
-def _searched(result: RunName, problem: str | None, *, trust_code: bool) -> tuple[RunFolder, Front, Origin, Problem]:
+def _searched(result: RunName, problem: str | None) -> tuple[RunFolder, Front, Origin, Problem]:
     """Return the folder of a result, its front, where its problem comes from, and the problem."""
     from evo_libra.experiment.store.folder import RunFolder
 
@@ -146,7 +155,7 @@ def _searched(result: RunName, problem: str | None, *, trust_code: bool) -> tupl
     front = folder.read_front()
     if not len(front):
         raise InputError(f"the front of {folder.path} is empty")
-    origin, found = problem_of_result(folder, problem, given_of(folder), trust_code=trust_code)
+    origin, found = problem_of_result(folder, problem, given_of(folder))
     return folder, front, origin, problem_file(found)
 
 
@@ -160,6 +169,32 @@ def _under(origin: Origin, timed: Sequence[str], assignments: Sequence[str], mod
         for assignment in timed:  # which stand for the option, and no user has written
             message = message.replace(f"--set {assignment}", f"--time {model}")
         raise InputError(message) from None
+
+
+def _verdicts(
+    front: Front, found: Rescored, searched: Problem, other: Problem
+) -> tuple[Verdict | None, Verdict | None]:
+    """Return the verdicts under the time before and the one now; None where no design is on the front."""
+    from evo_libra.explain.candidates import candidates_of
+    from evo_libra.explain.hour_price import hour_price
+    from evo_libra.explain.rescore import rescored_front
+    from evo_libra.explain.verdict import names_of, verdict_of
+
+    each = ((front, searched), (rescored_front(front, found), other))
+    priced = [(one, hour_price(problem, one.frame["design"].to_list())) for one, problem in each]
+    before, now = (verdict_of(candidates_of(one), price, names_of(one)) if len(one) else None for one, price in priced)
+    return before, now
+
+
+def _judged(before: Verdict | None, now: Verdict | None, outside: int | None, model: str, other: str) -> Iterator[str]:
+    """Yield the verdict under the other time, whether it is the one before, and what bands say of the two times."""
+    if now is not None and before is not None:
+        same = "as" if now.id == before.id else "not as"
+        yield f"Under {other}: {now.sentences[0]}"
+        yield f"That is {same} under {model}, which says: Buy #{before.id}."
+    if outside:
+        where = "is outside its band" if outside == 1 else "are outside their bands"
+        yield f"{counted(outside, 'time')} under {other} {where}. Measured steps are compared with LIBRA's time alone."
 
 
 def _plot(series: Sequence[Series], time: str, cost: str = "cost_usd") -> None:

@@ -16,6 +16,7 @@ from cyclopts import Parameter
 
 from evo_libra.errors import counted
 from evo_libra.explain.labels import duration
+from evo_libra.named_code import trust_files
 from evo_libra.ui.commands.shared import Flag, Json, Out, Rows, RunName, TrustCode, app
 from evo_libra.ui.tables.named_runs import DEFAULT, looked_at, run_folder
 from evo_libra.ui.tables.output import new_console, print, print_json, print_table
@@ -33,7 +34,11 @@ _UNBOUNDED = 10_000
 
 @app.command
 def ui(
-    results: Path = DEFAULT, *, light: Flag = False, ascii_: Annotated[Flag, Parameter(name="--ascii")] = False
+    results: Path = DEFAULT,
+    *,
+    light: Flag = False,
+    ascii_: Annotated[Flag, Parameter(name="--ascii")] = False,
+    trust_code: TrustCode = False,
 ) -> int:
     """Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing.
 
@@ -48,6 +53,7 @@ def ui(
     """
     from evo_libra.ui.terminal.app import run_ui
 
+    trust_files(allowed=trust_code)
     return run_ui(results, light=light, ascii_only=ascii_)
 
 
@@ -115,12 +121,12 @@ def reproduce(run: RunName, *, results: Out = DEFAULT, trust_code: TrustCode = F
     from evo_libra.experiment.results.reproduction import reproduce as reproduced
     from evo_libra.experiment.store.folder import RunFolder
 
+    trust_files(allowed=trust_code)
     folder = RunFolder(run_folder(run, results))
     with Status("", console=new_console(stderr=True)) as status:
         spec, found = reproduced(
             folder,
             lambda snapshot: status.update(counted(snapshot.evaluations, "evaluation")),
-            trust_code=trust_code,
         )
     if as_json:
         print_json({"run": spec.id, **asdict(found)})

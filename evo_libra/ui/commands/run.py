@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from evo_libra.errors import InputError, counted, explained, shortened
 from evo_libra.explain.labels import duration
 from evo_libra.installed import require
+from evo_libra.named_code import OPTION, trust_files, trusts_files
 from evo_libra.ui.commands.plan import SHOWN_FAILURES, worker_count
-from evo_libra.ui.commands.shared import Flag, Json, Out, app, check_min
+from evo_libra.ui.commands.shared import Flag, Json, Out, TrustCode, app, check_min
 from evo_libra.ui.processes import AGAIN, program
 from evo_libra.ui.tables.named_runs import DEFAULT, written_to
 from evo_libra.ui.tables.output import print, print_json, progress_bar
@@ -44,6 +45,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     detach: Flag = False,
     retry_failed: Flag = False,
     rerun_stale: Flag = False,
+    trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
     """Run an experiment: skip runs that are done, continue interrupted ones. Exit code 3: some runs have failed.
@@ -51,7 +53,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     Parameters
     ----------
     experiment:
-        Path of an experiment file. Problems and engines that it names as module:object are code, which is run.
+        Path of an experiment file.
     workers:
         Worker processes on this machine, one per core when left out; 0 runs everything in this process.
     scheduler:
@@ -75,6 +77,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     from evo_libra.experiment.file.expansion import load_experiment
     from evo_libra.experiment.store.messages import catching_interrupts
 
+    trust_files(allowed=trust_code)
     again = tuple(name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked)
     options = RunOptions(results, workers, scheduler, Tls(tls_ca_file, tls_cert, tls_key), again)
     if workers is not None and scheduler is not None:
@@ -91,7 +94,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
         return _detach(loaded, options, as_json=as_json)
     todo = wanted(planned, options.again)
     with catching_interrupts() as interrupted, _Lines(len(todo), len(planned)) as lines:
-        executor = _executor(options, len(todo), interrupted, lines)
+        executor = _executor(options, loaded.name, len(todo), interrupted, lines)
         try:
             summary = run_batch(
                 loaded, planned, options.results, executor,
@@ -113,15 +116,20 @@ class RunOptions:
     again: tuple[str, ...]
 
 
-def _executor(options: RunOptions, runs: int, interrupted: Callable[[], bool], lines: _Lines) -> Executor:
+def _executor(
+    options: RunOptions, experiment: str, runs: int, interrupted: Callable[[], bool], lines: _Lines
+) -> Executor:
     from evo_libra.experiment.execution.executor import InProcess
     from evo_libra.experiment.execution.local_worker import local_cluster
+    from evo_libra.experiment.execution.plan import batch_folder
     from evo_libra.experiment.execution.scheduler import join
 
     if options.scheduler is not None:
         return join(options.scheduler, options.tls, lines.tell)
     workers = worker_count(options.workers, runs)
-    return local_cluster(workers, lines.tell) if workers and runs else InProcess(interrupted)
+    if not workers or not runs:
+        return InProcess(interrupted)
+    return local_cluster(workers, batch_folder(options.results, experiment).path, lines.tell)
 
 
 def _tls_words(tls: Tls) -> list[str]:
@@ -245,6 +253,7 @@ def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> in
     words += [] if options.workers is None else ["--workers", str(options.workers)]
     words += [] if options.scheduler is None else ["--scheduler", options.scheduler, *_tls_words(options.tls)]
     words += [AGAIN[one] for one in options.again]
+    words += [OPTION] if trusts_files() else []
     with explained(folder.path):
         make_folder(folder.path)
         with log.open("ab") as file:

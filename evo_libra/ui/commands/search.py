@@ -19,8 +19,9 @@ from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
 from evo_libra.experiment.run.settings import Setting, asked_settings
 from evo_libra.explain.labels import groups_text, size_text
 from evo_libra.installed import is_installed
-from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app
-from evo_libra.ui.tables.named_runs import DEFAULT, written_to
+from evo_libra.named_code import trust, trust_files
+from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, TrustCode, app
+from evo_libra.ui.tables.named_runs import DEFAULT, named_origin, names_run, run_folder, written_to
 from evo_libra.ui.tables.output import NoProgress, may_be_terminal, print, print_folded, print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def search(
     resume: Flag = False,
     plot: bool | None = None,
     assignments: Assignments = (),
+    trust_code: TrustCode = False,
     as_json: Json = False,
     **settings: Any,  # noqa: ANN401 - of the kinds in the table of settings
 ) -> int:
@@ -65,11 +67,15 @@ def search(
     from evo_libra.experiment.execution.prepared import Prepared
     from evo_libra.experiment.execution.search_loop import in_processes, planned_run
     from evo_libra.experiment.execution.worker import perform
-    from evo_libra.experiment.run.origin import build, origin_of
+    from evo_libra.experiment.run.origin import build
     from evo_libra.experiment.store.folder import LOG, PLOT, RunFolder
     from evo_libra.experiment.store.messages import catching_interrupts
 
-    origin = origin_of(problem, assignments)
+    trust_files(allowed=trust_code)
+    trust(*filter(None, [settings.get("engine")]))
+    if settings.get("start_from"):
+        settings["start_from"] = _starts(settings["start_from"])
+    origin = named_origin(problem, assignments)
     ready = Prepared(build(origin))
     built, spec = ready.problem, planned_run(origin, ready.problem, **settings)
     job = Job(
@@ -105,6 +111,12 @@ def search(
     if not as_json and picture.exists():
         print(f"plot   {picture}")
     return code
+
+
+def _starts(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders of runs, and files of fronts, that names of runs and paths stand for."""
+    given = (names,) if isinstance(names, str) else names
+    return tuple(str(run_folder(one)) if names_run(one) else one for one in given)
 
 
 def _progress() -> Progress | NoProgress:
@@ -227,7 +239,7 @@ def _report(
         print_folded(*_faster(problem, report.figures.wall_s))
         print(f"front  {folder / 'front.parquet'}")
         name = "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last"
-        show_first(front, name, answer, advices, sentences)
+        show_first(name, answer, advices, sentences)
     if failures:
         _print_failures(failures, first_failures)
     if report.ending == "interrupt":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from evo_libra.ui.commands.help_layout import HelpLayout
 
-_BROKEN = re.compile(r"[+-]?\d*\.\d*[1-9]\d*")
+_BROKEN = re.compile(r"[+-]?\d*\.0*[1-9]\d*")
 
 
 class _Help:
@@ -93,7 +93,7 @@ FrontRows = Annotated[
     Rows, Parameter(help="Rows of the table, at most; they are spread along the front. JSON has all designs.")
 ]
 TrustCode = Annotated[
-    Flag, Parameter(help="Run the code of problems and engines that are named as module:object; else it is refused.")
+    Flag, Parameter(help="Run the code of problems and engines that a file names as module:object; else it is refused.")
 ]
 RunName = Annotated[Path, Parameter(help=_RUN)]
 ProblemName = Annotated[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from evo_libra.errors import InputError, counted, printable
+from evo_libra.named_code import trust_files
 from evo_libra.ui.commands.shared import Json, MovedProblem, Rows, TrustCode, app, check_min, check_positive
 from evo_libra.ui.tables.output import print, print_json, print_table, progress_bar
 
@@ -88,8 +89,9 @@ def write_workload(
     """
     from evo_libra.ui.tables.addressed_designs import traces_of_design
 
+    trust_files(allowed=trust_code)
     check_min("batch", batch)
-    number, paths = traces_of_design(design, out, batch, problem, trust_code=trust_code)
+    number, paths = traces_of_design(design, out, batch, problem)
     if as_json:
         print_json({"id": number, "batch": batch, "traces": paths})
     else:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError, unusable
-from evo_libra.ui.tables.addresses import MARK, NAMED, Addressed, row_of
+from evo_libra.ui.tables.addresses import ANY, MARK, Addressed, row_of
 from evo_libra.ui.tables.named_runs import given_of, problem_of_result, run_folder
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _batch(one: Addressed, two: Addressed, factor: float) -> OtherBatch:
 
 
 def traces_of_design(
-    design: str, out: Path, batch: int, problem: str | None, *, trust_code: bool
+    design: str, out: Path, batch: int, problem: str | None
 ) -> tuple[int, list[str]]:  # fmt: skip
     """Write the traces of ``RESULT#ID`` to a prefix; return the design's id and the files.
 
@@ -77,8 +77,8 @@ def traces_of_design(
     where, mark, what = design.rpartition(MARK)
     run = RunFolder(run_folder(where if mark else design))
     front = run.read_front()
-    row = front.frame.row(row_of(front, what if mark else NAMED[0], run.path), named=True)
-    _, built = problem_of_result(run, problem, given_of(run), trust_code=trust_code)
+    row = front.frame.row(row_of(front, what if mark else ANY, run.path), named=True)
+    _, built = problem_of_result(run, problem, given_of(run))
     if not isinstance(built, HasTraces):
         raise InputError(f"designs of '{built.name}' are no work for NPUs; `evo-libra export` writes that of a network")
     try:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.orders.text import is_order
-from evo_libra.ui.tables.named_runs import folder_at, given_of, problem_of_result, run_folder
+from evo_libra.ui.tables.named_runs import folder_at, given_of, named_origin, problem_of_result, run_folder
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.origin import Origin
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MARK = "#"
 NAMED = ("knee", "fastest", "cheapest")
 """Words that stand for a design of a front instead of its id."""
+ANY = ""
+"""The design that a run alone stands for."""
 
 _HELP = (
     "RESULT#ID, such as last#12; also RESULT#knee, RESULT#fastest and RESULT#cheapest. Or PROBLEM#DESIGN or "
@@ -91,25 +93,22 @@ def is_address(text: str) -> bool:
 
 
 def addressed(
-    text: str, *, problem: str | None = None, assignments: Sequence[str] = (), trust_code: bool | None = None,
-    beside: Addressed | None = None,
+    text: str, *, problem: str | None = None, assignments: Sequence[str] = (), beside: Addressed | None = None,
 ) -> Addressed:  # fmt: skip
     """Return the design that an address names.
 
     Parameters
     ----------
-    text : an address; the folder or the name of a run alone stands for its knee.
+    text : an address; the folder or the name of a run alone stands for its knee, or its most even design.
     problem : where the design is written in the notation, the problem; of a result whose files have moved, where they
         are now.
     assignments : ``KEY=VALUE`` of a problem, not of a result.
-    trust_code : whether the code of a problem in Python is run; None for a command that has no use for such a problem.
     beside : a design whose front or problem a plain id, or a design in the notation, belongs to.
 
     Raises
     ------
     InputError : there is no such run, id or problem, or its code is not trusted.
     """
-    from evo_libra.experiment.run.origin import origin_of
     from evo_libra.experiment.store.folder import RunFolder
 
     where, what = _split(text)
@@ -122,21 +121,24 @@ def addressed(
             return Addressed(where, beside.problem, beside.origin)
         if problem is None:
             raise InputError(f"'{where}' is a design of some problem; write it like gpt3-4k{MARK}{where}")
-        return written(where, origin_of(problem, assignments))
+        return written(where, named_origin(problem, assignments))
     if what is not None and _is_notation(what):
-        return _at(where, what, problem, assignments, trust_code=trust_code)
+        return _at(where, what, problem, assignments)
     if assignments:
         raise InputError("--set belongs to a problem; a design of a result is evaluated as its run did")
     run = RunFolder(run_folder(where))
-    origin, found = _problem_of_run(run, problem, trust_code=trust_code)
-    return _of_front(run, found, origin, what or NAMED[0])
+    origin, found = _problem_of_run(run, problem)
+    return _of_front(run, found, origin, what or ANY)
 
 
 def row_of(front: Front, what: str, result: object) -> int:
     """Return the place of a design on a front by its id, or by one of the words that stand for one.
 
+    `ANY` is the knee, or on a front that is too short for one the design closest to the best of every objective.
+
     An `InputError` says that there is none.
     """
+    from evo_libra.explain.candidates import FEWEST_WITH_KNEE, candidates_of
     from evo_libra.explain.recommend import knee
 
     if not len(front):
@@ -146,9 +148,12 @@ def row_of(front: Front, what: str, result: object) -> int:
         if int(what) not in ids:
             raise InputError(f"the front of {result} has no design {what}; its ids are {ids[0]} to {ids[-1]}")
         return ids.index(int(what))
-    if what not in NAMED:
+    if what not in (ANY, *NAMED):
         raise InputError(f"{unknown('design', what, NAMED)}; or an id, or a design in the notation")
-    if what == NAMED[0]:
+    if what == NAMED[0] and not candidates_of(front).bends:
+        why = f"{len(front)} on the front, and a knee takes {FEWEST_WITH_KNEE} that their bands tell apart"
+        raise InputError(f"{result} has no knee: {why}; name an id, {MARK}fastest or {MARK}cheapest")
+    if what in (ANY, NAMED[0]):
         return knee(front.frame.select(front.objectives).to_numpy().T)
     first, unit = {"fastest": ("time_ms", "_ms"), "cheapest": ("cost_usd", "_usd")}[what]
     column = next((name for name in (first, *front.objectives) if name in front.objectives and name.endswith(unit)), "")
@@ -176,17 +181,28 @@ def _is_notation(text: str) -> bool:
 
 def chosen(problem: str, design: str | None, number: int | None, assignments: Sequence[str]) -> Addressed:
     """Return the design of an address, or of a problem or a result that options complete."""
-    from evo_libra.experiment.run.origin import origin_of
-
     if design is not None and number is not None:
         raise InputError("--design and --id both name a design; give one of the two")
-    if design is not None:
-        return written(design, origin_of(problem, assignments))
+    number = number if number is not None or design is None or not design.isdecimal() else int(design)
     if number is not None:
         return addressed(f"{problem}#{number}", assignments=assignments)
-    if is_address(problem):
-        return addressed(problem, assignments=assignments)
-    raise InputError("a design is needed: RESULT#ID, --design of a problem, or --id of a design of a result")
+    if design is not None and not (design in NAMED or _is_notation(design)):
+        return written(design, named_origin(problem, assignments))
+    try:
+        return addressed(problem if design is None else f"{problem}#{design}", assignments=assignments)
+    except InputError:
+        if design is None and is_problem(problem):
+            raise InputError(
+                "a design is needed: RESULT#ID, PROBLEM#DESIGN, or --design or --id after one of both"
+            ) from None
+        raise
+
+
+def is_problem(name: str) -> bool:
+    """Return whether a name is that of a problem, or of a file that may have one, and no folder of a run."""
+    from evo_libra.problem.file.registry import problem_names
+
+    return os.path.isfile(name) or (folder_at(name) is None and name in problem_names())  # noqa: PTH113 - any length
 
 
 def written(design: str, origin: Origin) -> Addressed:
@@ -204,38 +220,30 @@ def _of_front(run: RunFolder, problem: Problem, origin: Origin, what: str) -> Ad
     )
 
 
-def _at(
-    where: str, design: str, problem: str | None, assignments: Sequence[str], *, trust_code: bool | None
-) -> Addressed:
+def _at(where: str, design: str, problem: str | None, assignments: Sequence[str]) -> Addressed:
     """Return a design of a folder of a run, of a problem, or of a run by its name, in this order."""
-    from pathlib import Path
-
-    from evo_libra.experiment.run.origin import origin_of
     from evo_libra.experiment.store.folder import RunFolder
-    from evo_libra.problem.file.registry import problem_names
 
-    # A file is no folder of a run.
-    if Path(where).is_file() or (folder_at(where) is None and (where in problem_names() or assignments)):
-        return written(design, origin_of(where, assignments))
+    if is_problem(where) or (folder_at(where) is None and assignments):
+        return written(design, named_origin(where, assignments))
     if assignments:
         raise InputError("--set belongs to a problem; a design of a result is evaluated as its run did")
     run = RunFolder(run_folder(where))
-    origin, found = _problem_of_run(run, problem, trust_code=trust_code)
+    origin, found = _problem_of_run(run, problem)
     return Addressed(design, found, origin, run, run.read_front())
 
 
-def _problem_of_run(run: RunFolder, problem: str | None, *, trust_code: bool | None) -> tuple[Origin, Problem]:
-    from evo_libra.experiment.store.folder import MANIFEST
-
-    if trust_code is None and run.read_json(MANIFEST).get("source", {}).get("data", "") is None:
-        raise InputError(f"{run.path} is of a problem written in Python, which evaluates genes, not designs")
-    origin, found = problem_of_result(run, problem, given_of(run), trust_code=bool(trust_code))
+def _problem_of_run(run: RunFolder, problem: str | None) -> tuple[Origin, Problem]:
+    origin, found = problem_of_result(run, problem, given_of(run))
     return origin, _of_file(origin, found)
 
 
 def _of_file(origin: Origin, found: SearchProblem) -> Problem:
     from evo_libra.problem.problem import Problem
+    from evo_libra.problem.protocol import ReadsDesigns
 
+    if isinstance(found, ReadsDesigns) and not isinstance(found, Problem):
+        raise InputError(f"'{origin.name}' asks for a fabric of switches; `evo-libra fabric` shows one")
     if not isinstance(found, Problem):
         raise InputError(f"'{origin.name}' is no problem file; one written in Python evaluates genes, not designs")
     return found

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 _YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d.,]*\d)")
 """A year, and no part of an identifier of arXiv or of a larger number."""
-_NO_SOURCE = re.compile(r"\b[Ee]stimate of (19|20)\d\d|looked for [^;)]*|[^;(]*\bthis program\b[^;]*")
-"""Parts of the text of a source with a year that is of no source: of an estimate, a search, or figures of our own."""
+_NO_SOURCE = re.compile(r"\b[Ee]stimate of (19|20)\d\d|looked for [^;)]*")
+"""Parts of the text of a source with a year that is of no source: of an estimate, or a search."""
+_OWN = re.compile(r"\bthis program\b")
+"""Words of a part that is of figures of our own."""
+_LOOKED_FOR = re.compile(r"[^.]*\(looked for [^()]*\)")
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def newest_year(texts: Mapping[str, str | None] | list[str | None]) -> int:
     0
     """
     values = texts.values() if isinstance(texts, Mapping) else texts
-    sources = (_NO_SOURCE.sub("", " ".join((text or "").split())) for text in values)
+    sources = (_NO_SOURCE.sub("", _of_others(" ".join((text or "").split()))) for text in values)
     return max((int(found) for text in sources for found in _YEAR.findall(text)), default=0)
 
 
@@ -229,14 +232,27 @@ def _dated(kind: str, name: str, spec: BaseModel, figures: tuple[str, ...] = (),
     return Entry(kind, name, year_of(values), state, missing, reasons=reasons)
 
 
+def _of_others(text: str) -> str:
+    """Return the text of a source without the parts that are of figures of our own: each up to its semicolon.
+
+    >>> _of_others("a data sheet, 2024; a run (ours: by this program, 2026); 2025")
+    'a data sheet, 2024; a run (; 2025'
+    """
+    parts = text.split(";")
+    for place, part in enumerate(parts):
+        if (own := _OWN.search(part)) is not None:
+            parts[place] = part[: part.rfind("(", 0, own.start()) + 1]
+    return ";".join(parts)
+
+
 def _searched(source: str) -> str:
     """Return the sentence of a source that says where a figure was looked for; empty where there is none.
 
     >>> _searched("MI325X (wiaix.com). No public price was found (looked for in the press, Nov 2026)")
     'No public price was found (looked for in the press, Nov 2026)'
     """
-    found = re.search(r"\bNo public[^.]*\(looked for [^)]*\)", " ".join(source.split()))
-    return "" if found is None else found[0]
+    sentences = " ".join(source.split()).split("No public")[1:]
+    return next((f"No public{found[0]}" for one in sentences if (found := _LOOKED_FOR.match(one))), "")
 
 
 def why_missing(entry: Entry) -> str:

@@ -12,7 +12,7 @@ from evo_libra.explain.sheet import band_note
 from evo_libra.network.transport import LABEL
 from evo_libra.problem.bands import BAND
 from evo_libra.problem.written_designs import NOTE
-from evo_libra.quantities import money_unit, number, time_unit
+from evo_libra.quantities import number, reading_unit
 from evo_libra.ui.tables.output import print_file, print_folded, print_table
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = 
     """
     times = [column for column in front.objectives if column.endswith("_ms")]
     units = dict.fromkeys(front.objectives, ("", 1.0))
-    units |= {column: unit_of(column, shown[column].to_list()) for column in times}
+    units |= {column: reading_unit(column, shown[column].to_list()) for column in times}
     heads = ["id", *(column.removesuffix("ms") + unit if unit else column for column, (unit, _) in units.items())]
     if "design" not in shown.columns:
         heads = list(map(folded_head, heads))  # designs in words need the room
@@ -86,7 +86,10 @@ def described(front: Front, shown: pl.DataFrame) -> tuple[dict[str, list[str]], 
     """
     from evo_libra.front.families import families_of
     from evo_libra.front.front import SYSTEM
+    from evo_libra.problem.question import FABRIC
 
+    if FABRIC in shown.columns:
+        return {FABRIC: shown[FABRIC].to_list()}, ""
     if "design" not in shown.columns:
         return {"design": _whole(shown, front)}, ""
     if SYSTEM in shown.columns:
@@ -112,14 +115,6 @@ def _with_plans(columns: dict[str, list[str]], shown: pl.DataFrame) -> tuple[dic
         return columns, ""
     short, shared = short_plans(plans)
     return columns | ({PLAN: short} if any(short) else {}), shared
-
-
-def unit_of(column: str, values: Sequence[float]) -> tuple[str, float]:
-    """Return the unit in which a column of times or amounts reads best, and its size; of others, no unit and 1."""
-    middle = sorted(values)[len(values) // 2] if values else 0.0
-    if column.endswith("_ms"):
-        return time_unit(middle)
-    return money_unit(middle) if column.endswith("_usd") else ("", 1.0)
 
 
 def _whole(shown: pl.DataFrame, front: Front) -> list[str]:
@@ -157,12 +152,14 @@ def cells(frame: pl.DataFrame) -> list[list[str]]:
 
 def write_files(frame: pl.DataFrame, files: dict[str, Path | None]) -> None:
     """Write a table to files in their formats; `-` prints it."""
+    from evo_libra.explain.bill_table import frame_csv
+
     for kind, path in files.items():
         if path is None:
             continue
         if kind == "parquet" and path == _STANDARD_OUTPUT:
             raise InputError("--parquet: a Parquet file is no text for standard output; name a file")
-        text = frame.write_csv() if kind == "csv" else _markdown(frame)
+        text = frame_csv(frame) if kind == "csv" else _markdown(frame)
         if path == _STANDARD_OUTPUT:
             print_file(text)
         elif kind == "parquet":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.results.naming import DEFAULT, folder_at, looked_at, run_folder
+from evo_libra.experiment.results.naming import DEFAULT, folder_at, looked_at, place_of, run_folder
 from evo_libra.ui.tables.output import print
 
 if TYPE_CHECKING:
@@ -21,9 +21,17 @@ if TYPE_CHECKING:
     from evo_libra.problem.protocol import SearchProblem
 
 __all__ = [
-    "DEFAULT", "chosen_runs", "folder_at", "given_of", "known_problem", "looked_at", "problem_file",
-    "problem_of_result", "run_folder", "written_to",
+    "DEFAULT", "chosen_runs", "folder_at", "given_of", "known_problem", "looked_at", "named_origin", "names_run",
+    "problem_file", "problem_of_result", "run_folder", "written_to",
 ]  # fmt: skip
+
+
+def names_run(text: str) -> bool:
+    """Return whether a text names one run, by a path or otherwise."""
+    try:
+        return bool(run_folder(text))
+    except InputError:
+        return False
 
 
 def written_to(results: Path) -> Path:
@@ -58,7 +66,8 @@ def chosen_runs(names: Sequence[str], results: Path, fewest: int = 2) -> list[Ru
     for name in names:
         if name not in filters:
             path = folder_at(name)
-            runs.append(catalogue(results if path is None else path.resolve().parents[1]).find(str(path or name)))
+            place, part = place_of(Path(name), results) if path is None else (path.resolve().parents[1], str(path))
+            runs.append(catalogue(place).find(part))
     found = {run.folder.resolve(): run for run in runs}
     for one in catalogues.values():
         one.close()
@@ -69,6 +78,9 @@ def chosen_runs(names: Sequence[str], results: Path, fewest: int = 2) -> list[Ru
 
 def _matching(catalogue: Catalogue, filters: Sequence[str]) -> list[RunRecord]:
     """Return the finished runs that match filters; name on the error stream those that cannot be read."""
+    from evo_libra.experiment.results.listing import parse_filter
+
+    parse_filter(" ".join(filters))  # so that an error quotes no word but the user's
     others = [word for word in filters if not word.startswith("status:")]
     for run in catalogue.runs(" ".join([*others, "status:damaged"])):
         _leave_out(run, run.error)
@@ -94,41 +106,48 @@ def _leave_out(run: RunRecord, why: str) -> None:
     print(f"evo-libra: {run.id} is left out: {why}", file=sys.stderr)
 
 
-def problem_of_result(
-    result: RunFolder, name: str | None, assignments: Sequence[str], *, trust_code: bool
-) -> tuple[Origin, SearchProblem]:
+def named_origin(name: str, assignments: Sequence[str]) -> Origin:
+    """Return the origin of a problem of the command line, whose code is run; InputErrors as for `load_problem`."""
+    from evo_libra.experiment.run.origin import origin_of
+    from evo_libra.named_code import trust
+
+    trust(name)
+    return origin_of(name, assignments)
+
+
+def problem_of_result(result: RunFolder, name: str | None, assignments: Sequence[str]) -> tuple[Origin, SearchProblem]:
     """Return the problem of a result and where it comes from: its manifest, or the problem that the user names.
 
     Parameters
     ----------
     assignments : those with which the problem that the user names is the problem of the result.
-    trust_code : run the code of a problem that the manifest names as ``module:object``.
 
     Raises
     ------
     InputError : it cannot be built, is code that is not trusted, or is not that of the result.
     """
-    from evo_libra.experiment.run.origin import UntrustedError, build, origin_of
+    from evo_libra.experiment.run.origin import build
     from evo_libra.experiment.store.folder import MANIFEST
     from evo_libra.experiment.store.stored_runs import rebuild_run
     from evo_libra.files.integrity import canonical_hash
+    from evo_libra.named_code import UntrustedError
 
     if name is None:
         try:
-            spec, problem = rebuild_run(result, trust_code=trust_code)
+            spec, problem = rebuild_run(result)
         except UntrustedError:
             raise
         except InputError as error:
             raise InputError(f"{error} (where the problem's files have moved, name it with --problem)") from None
         return spec.origin, problem
-    origin = origin_of(name, assignments)
+    origin = named_origin(name, assignments)
     problem = build(origin)
     if canonical_hash(problem.identity()) != canonical_hash(result.read_json(MANIFEST)["problem"]):
         raise InputError(f"the problem '{problem.name}' is not the one of the result with these --set")
     return origin, problem
 
 
-def known_problem(result: RunFolder, name: str | None = None, *, trust_code: bool = False) -> Problem | None:
+def known_problem(result: RunFolder, name: str | None = None) -> Problem | None:
     """Return the problem file of a result; None for a problem in Python, of whose designs only the front is known.
 
     An `InputError` says that it cannot be built, or is not that of the result.
@@ -138,7 +157,7 @@ def known_problem(result: RunFolder, name: str | None = None, *, trust_code: boo
 
     if result.read_json(MANIFEST).get("source", {}).get("data", "") is None:
         return None
-    _, found = problem_of_result(result, name, given_of(result), trust_code=trust_code)
+    _, found = problem_of_result(result, name, given_of(result))
     return found if isinstance(found, Problem) else None
 
 
@@ -150,9 +169,14 @@ def given_of(result: RunFolder) -> list[str]:
 
 
 def problem_file(problem: SearchProblem) -> Problem:
-    """Return the problem of a problem file; raise an InputError for one in Python."""
+    """Return the problem of a problem file; raise an InputError for one of fabrics, or in Python."""
     from evo_libra.problem.problem import Problem
+    from evo_libra.problem.protocol import ReadsDesigns
 
+    if isinstance(problem, ReadsDesigns) and not isinstance(problem, Problem):
+        raise InputError(
+            f"'{problem.name}' asks for a fabric of switches, whose fronts have no scenarios and no other time models"
+        )
     if not isinstance(problem, Problem):
         raise InputError(
             f"'{problem.name}' is written in Python: its space is unknown, and nothing can be proven of it"

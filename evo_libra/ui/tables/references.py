@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
 from evo_libra.explain.labels import bandwidths_text, short_design
-from evo_libra.quantities import number, time_text
+from evo_libra.quantities import number, reading_unit, time_text
 from evo_libra.ui.tables.output import print_folded, print_table
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ def _show_designs(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> 
 
 def _show_orders(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """Print reference orders with their objectives in the units that people say."""
-    from evo_libra.ui.tables.design_table import folded_head, unit_of
+    from evo_libra.ui.tables.design_table import folded_head
 
     values = [[float(row[column]) for row in rows] for column in columns]
-    units = [unit_of(column, some) for column, some in zip(columns, values, strict=True)]
+    units = [reading_unit(column, some) for column, some in zip(columns, values, strict=True)]
     heads = [
         f"{column.rpartition('_')[0]}\n[{unit}]" if unit else folded_head(column)
         for column, (unit, _) in zip(columns, units, strict=True)

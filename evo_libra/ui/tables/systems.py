@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import counted
-from evo_libra.quantities import number
-from evo_libra.ui.tables.design_table import unit_of
+from evo_libra.quantities import number, reading_unit
 from evo_libra.ui.tables.output import print_folded, print_table
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def show_systems(rows: Sequence[SystemRow], column: str, most: int | None = None
         ("network", "network_cost_usd", [row.network_cost_usd for row in shown]),
         ("order", "order_cost_usd", [row.order_cost_usd for row in shown]),
     ]
-    units = [unit_of(name, values) for _, name, values in columns]
+    units = [reading_unit(name, values) for _, name, values in columns]
     beaten = f"that no other of the system beats in {noun(column)} and its own cost"
     print_table(
         f"{len(shown)} of {counted(len(rows), 'network')} {beaten}",

@@ -167,15 +167,16 @@ def _show_refit(fitted: Refit) -> None:
 
 def notes() -> tuple[str, ...]:
     """Return what the figures rest on, a sentence each."""
+    from evo_libra.network.catalog.collective_latency import IN_SERVICE
     from evo_libra.validation.sources import NOT_MODELLED
-    from evo_libra.workload.serving.stacks import HOP, LAYER
+    from evo_libra.workload.serving.stacks import LAYER
 
     constants, software = (", ".join(f"{name} {value:g}" for name, value in one.items()) for one in fitted_figures())
-    serving = f"LAYER {LAYER * 1e6:g} us, HOP {HOP * 1e6:g} us"
+    serving = f"LAYER {LAYER * 1e6:g} us, IN_SERVICE {IN_SERVICE:g}"
     return (
         f"Two constants of a training step are fitted to published rows: {constants}.",
         f"Fitted for each software to its own rows: {software}; all other software takes the defaults.",
-        f"Two constants of serving are fitted to the 22 rows of Llama 2: {serving}.",
+        f"Two constants of serving were fitted one after the other to rows of 2023 and 2025: {serving}.",
         f"Not modelled: {' '.join(NOT_MODELLED)}",
     )
 

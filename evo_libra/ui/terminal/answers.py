@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from evo_libra.explain.candidates import Candidates
     from evo_libra.explain.sheet import Section, Table
     from evo_libra.front.front import Front
     from evo_libra.problem.problem import Problem
@@ -28,9 +29,22 @@ def which_one(front: Front, folder: Path | None = None) -> Answer:
     from evo_libra.explain.candidates import candidates_of
     from evo_libra.explain.verdict import verdict
 
-    found = candidates_of(front)
-    said = verdict(front, found, None if folder is None else _problem(folder)).text
-    return [("verdict", said), *answer(advised(front, advice(front, found)))]
+    found, problem = candidates_of(front), None if folder is None else _problem(folder)
+    said = verdict(front, found, problem).text
+    return [("verdict", said), *_assumptions(front, found, problem), *answer(advised(front, advice(front, found)))]
+
+
+def _assumptions(front: Front, found: Candidates, problem: Problem | None) -> Answer:
+    """Return the assumptions that move a verdict most; nothing where no sums of money decide."""
+    from evo_libra.explain.tornado import tornado, tornado_section
+    from evo_libra.explain.verdict import names_of
+    from evo_libra.explain.verdict_basis import basis_of
+
+    if problem is None:
+        return []
+    basis = basis_of(front, found, problem)
+    swings = tornado(basis, names_of(front)[basis.bought[0]])
+    return [] if swings is None or not swings.swings else answer([tornado_section(swings)])
 
 
 def _problem(folder: Path) -> Problem | None:

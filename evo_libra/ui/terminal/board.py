@@ -13,6 +13,7 @@ from textual.worker import get_current_worker
 
 from evo_libra.errors import EvoLibraError
 from evo_libra.experiment.run.record import RunRecord
+from evo_libra.named_code import own_trust, trust, trusted_names
 from evo_libra.ui.terminal import view_model
 from evo_libra.ui.terminal.details import Design
 from evo_libra.ui.terminal.plot_view import Picture
@@ -121,8 +122,15 @@ class Board:
             self.screen.app.push_screen(dialog)
 
     def in_thread(self, work: Callable[[], None], group: str, *, exclusive: bool = False) -> None:
-        """Do something in another thread."""
-        self.screen.run_worker(work, group=group, exclusive=exclusive, thread=True)
+        """Do something in another thread, which trusts the code that this one does."""
+        names = trusted_names()
+
+        def work_with_trust() -> None:
+            with own_trust():
+                trust(*names)
+                work()
+
+        self.screen.run_worker(work_with_trust, group=group, exclusive=exclusive, thread=True)
 
     def say_in_thread(self, work: Callable[[], str], group: str) -> None:
         """Do something in another thread, say how it ended, and read the store."""

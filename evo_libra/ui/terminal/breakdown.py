@@ -26,15 +26,14 @@ _NO_EQUAL = "With equal bandwidths and no larger total, this network cannot be b
 
 
 def problem_of_run(folder: RunFolder) -> Problem | None:
-    """Return the problem of a run; None where it is written in Python, as showing results runs no code."""
+    """Return the problem of a run; None for one of fabrics, or in Python, as showing results runs no code."""
     from evo_libra.experiment.store.stored_runs import problem_as_run
     from evo_libra.problem.problem import Problem
 
     if "data" in (source := folder.read_json(MANIFEST).get("source", {})) and source["data"] is None:
         return None
     problem = problem_as_run(folder)
-    assert isinstance(problem, Problem)  # noqa: S101 - what problem files make
-    return problem
+    return problem if isinstance(problem, Problem) else None
 
 
 def break_down(folder: RunFolder, design: Design, last: dict[Path, Problem | None] | None = None) -> Breakdown:

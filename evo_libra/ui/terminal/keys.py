@@ -69,6 +69,7 @@ KEYS: tuple[tuple[str, tuple[Key, ...]], ...] = (
         Key("w", "view.which_one", "Which one?", "which design to buy, the sum, and the recommended designs"),
         Key("E", "view.explain", "", "why the selected design is as it is, and what each step away costs"),
         Key("D", "view.diff", "", "the selected design next to the baseline, or next to the knee"),
+        Key("F", "view.part", "", "show a part of the front, such as time<5s family:SW8* #3,7"),
         Key("ctrl+y", "view.copy_design", "", "copy the design to the clipboard"),
         Key("e", "view.export", "Export", "write front or plot to a file: png, pdf, svg, csv, json, parquet, txt"),
     )),

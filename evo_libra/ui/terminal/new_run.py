@@ -15,6 +15,7 @@ from evo_libra.experiment.run.settings import file_keys
 from evo_libra.experiment.store.folder import MANIFEST, RUNNER, RunFolder
 from evo_libra.experiment.store.records import read_plan
 from evo_libra.installed import is_installed
+from evo_libra.named_code import OPTION, trusts_files
 from evo_libra.ui.processes import AGAIN, program
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _keys_text(name: str, manifest: Mapping[str, Any]) -> str:
     source = manifest["source"]
     values = {"name": name, "problem": source["problem"], **file_keys(manifest)}
     assignments = [assignment.partition("=") for assignment in source["set"]]
-    lines = [f"# Starting it runs code that the run names: {name}." for name in _code_of(manifest)]
+    lines = [f"# The run names code, {name}: {OPTION} runs it." for name in _code_of(manifest)]
     lines += [f"{key}: {_scalar(value)}" for key, value in values.items()]
     if assignments:
         lines += ["set:", *(f"  {json.dumps(key)}: {value}" for key, _, value in assignments)]
@@ -94,14 +95,16 @@ def _keys_text(name: str, manifest: Mapping[str, Any]) -> str:
 
 
 def with_warning(question: str, run: RunRecord) -> str:
-    """Return a question whether to start a run, with the code that this runs, if any."""
+    """Return a question whether to start a run, with the code that the run names, if any."""
     known = (run.folder / MANIFEST).is_file()
     names = _code_of(RunFolder(run.folder).read_json(MANIFEST)) if known else ()
-    return f"{question} This runs code: {' and '.join(names)}" if names else question
+    if not names:
+        return question
+    return f"{question} The run names code, {' and '.join(names)}: {OPTION} among the options runs it."
 
 
 def _code_of(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of a run's problem and engine that are code, which is run when the run is started."""
+    """Return the names of a run's problem and engine that are code."""
     from evo_libra.experiment.run.origin import code_of  # noqa: PLC0415 - imports NumPy
 
     return code_of(str(manifest.get("source", {}).get("problem", "")), str(manifest.get("engine", "")))
@@ -197,6 +200,7 @@ def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str 
     alone = not is_installed("distributed") and not any(word.partition("=")[0] in _WHERE for word in more)
     words = ["run", str(path), "--out", str(results), "--detach", "--json", *flags, *more]
     words += ["--workers", "0"] if alone else []
+    words += [OPTION] if trusts_files() else []
     try:
         done = subprocess.run(  # noqa: S603 - our own program
             program(words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False

@@ -71,7 +71,7 @@ class Panes:
             return
         state, scene, data = self.board.state, self.board.scene, self.board.data
         listed = (scene.runs, scene.names, state.marked, state.run, state.query, state.sort, scene.error)
-        points = (scene.data, scene.names, scene.shown, state.plot, state.design, state.baseline)
+        points = (scene.data, scene.names, scene.shown, state.plot, state.design, state.baseline, state.part)
         progress = (self.board.run, data.progress, scene.requests.get(state.run, ""))
         self._push("title", (scene.every, state.frozen), self._show_title)
         self._push("runs", listed, self._show_runs)
@@ -120,8 +120,8 @@ class Panes:
 
     def _show_plot(self) -> None:
         self.board.screen.query_one("#plot", Scatter).show(self.board.picture())
-        name = self.board.scene.names.get(self.board.state.run, "")
-        self.entitle("centre", f"[2] Pareto front{': ' if name else ''}{name}")
+        name, part = self.board.scene.names.get(self.board.state.run, ""), self.board.state.part
+        self.entitle("centre", f"[2] Pareto front{': ' if name else ''}{name}", part)
 
     def _show_progress(self) -> None:
         run, progress = self.board.run, self.board.data.progress

@@ -161,19 +161,19 @@ def in_ascii(text: str) -> str:
 def run_names(runs: Sequence[RunRecord]) -> dict[str, str]:
     """Return short names that tell runs apart, by their ids.
 
-    A name has the problem and the engine where there are several of them, what the experiment varied, and the seed; and
-    only if that is some other run's name, too, the budget, the population, and the begin of the hash.
+    A name has the problem where there are several, what the experiment varied, the engine and the seed; and only if
+    that is some other run's name, too, the budget, the population, and the begin of the hash.
     """
-    problems, engines = len({run.problem for run in runs}) > 1, len({run.engine for run in runs}) > 1
-    names = {run.id: _name(run, problem=problems or not run.name, engine=engines) for run in runs}
+    problems = len({run.problem for run in runs}) > 1
+    names = {run.id: _name(run, problem=problems or not run.name) for run in runs}
     for more in (lambda run: f"e{short_count(run.budget)}", lambda run: f"p{run.population}", lambda run: run.hash[:6]):
         uses = Counter(names.values())
         names = {run.id: f"{name} {more(run)}" if uses[name := names[run.id]] > 1 else name for run in runs}
     return names
 
 
-def _name(run: RunRecord, *, problem: bool, engine: bool) -> str:
-    parts = [run.problem if problem else "", run.name, run.engine if engine else "", f"s{run.seed}"]
+def _name(run: RunRecord, *, problem: bool) -> str:
+    parts = [run.problem if problem else "", run.name, run.engine, f"s{run.seed}"]
     return " ".join(part for part in parts if part)
 
 

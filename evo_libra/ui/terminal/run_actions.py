@@ -11,6 +11,7 @@ from typing import Literal
 from evo_libra.errors import EvoLibraError, InputError, counted
 from evo_libra.experiment.results.catalogue import request
 from evo_libra.experiment.run.record import BatchRecord, RunRecord
+from evo_libra.named_code import OPTION, trust_files
 from evo_libra.ui.terminal import new_run, queue_view, view_model
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.session import Scene
@@ -248,6 +249,7 @@ class RunActions:
 
     def _launch(self, what: Launch, options: str) -> str:
         board = self.board
+        trust_files(allowed=OPTION in options.split())
         path = what.file or new_run.file_of_search(what.run, board.scene.batches, board.results)
         return new_run.start(path, board.results, again=what.again, options=options)
 

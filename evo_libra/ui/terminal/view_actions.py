@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, counted
 from evo_libra.experiment.run.record import plain_name
 from evo_libra.explain.labels import label_of
 from evo_libra.pictures.plots.series import ASCII, UNICODE, Glyphs
@@ -109,7 +109,7 @@ class ViewActions:
         baseline = self.board.state.baseline
         other = next((run for run in self.board.scene.every if baseline is not None and run.id == baseline.run), None)
         if baseline is None or other is None or not baseline.notation:
-            beside = f"{self.board.run.folder}#knee"
+            beside = str(self.board.run.folder)
         else:
             beside = f"{other.folder}#{baseline.notation}"
         self.board.read_in_thread(partial(answers.against, beside, address), "answer")
@@ -130,6 +130,36 @@ class ViewActions:
             return
         self.board.screen.app.copy_to_clipboard(design.notation)
         self.board.say(f"copied {design.notation}")
+
+    def part(self) -> None:
+        """Choose designs of the front by a query."""
+        front = (
+            self.board.scene.data[self.board.state.run].front if self.board.state.run in self.board.scene.data else None
+        )
+        if front is None:
+            self.board.say("there is no front yet", "warning")
+            return
+
+        def take(answer: dict[str, str]) -> None:
+            self.board.attempt(partial(self._take_part, front, answer["part"]))
+
+        hint = "time<5s family:SW8* #3,7; empty for all"
+        self.board.ask(
+            Form(
+                f"{front.noun.capitalize()}s to show",
+                [Field("part", "Query", self.board.state.part, hint=hint)],
+                "Show",
+            ),
+            take,
+        )
+
+    def _take_part(self, front: Front, query: str) -> None:
+        """Show a part of a front; an `InputError` says that the query is none, or that no design fits it."""
+        from evo_libra.front.selection import chosen  # noqa: PLC0415 - the first screen lacks NumPy
+
+        if query and not len(chosen(front, query)):
+            raise InputError(f"none of {counted(len(front), front.noun)} fits '{query}'")
+        self.board.update(part=query)
 
     def export(self) -> None:
         """Write what is shown to a file."""
@@ -246,10 +276,12 @@ def _text(path: Path, picture: Picture, glyphs: Glyphs) -> None:
 def _table(path: Path, fronts: Sequence[tuple[str, Front]]) -> None:
     import polars as pl  # noqa: PLC0415 - fronts are there already, and so is Polars
 
+    from evo_libra.explain.bill_table import frame_csv  # noqa: PLC0415 - the same
+
     named = [front.frame.select(pl.lit(name).alias("run"), pl.all()) for name, front in fronts]
     table = fronts[0][1].frame if len(fronts) == 1 else pl.concat(named, how="diagonal_relaxed")
     if path.suffix.lower() == ".csv":
-        table.write_csv(path)
+        path.write_text(frame_csv(table), encoding="utf-8")
     elif path.suffix.lower() == ".parquet":
         table.write_parquet(path)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from evo_libra.errors import InputError
@@ -37,6 +38,7 @@ class State:
     Attributes
     ----------
     query, sort : which runs are listed, and in which order.
+    part : a query that chooses designs of the selected run; empty for all.
     run, marked : id of the selected run, and those of the runs that are plotted next to it.
     design : objectives of the selected design; None for the knee of the front.
     baseline : what designs are compared with; None for equal bandwidths.
@@ -45,6 +47,7 @@ class State:
 
     query: str = ""
     sort: str = "id"
+    part: str = ""
     run: str = ""
     marked: tuple[str, ...] = ()
     design: Mapping[str, float] | None = None
@@ -90,8 +93,25 @@ def selected_run(state: State, scene: Scene) -> RunRecord | None:
 
 
 def selected_data(state: State, scene: Scene) -> RunData:
-    """Return what is known of the selected run."""
-    return scene.data.get(state.run, RunData())
+    """Return what is known of the selected run; of a part of its designs where some are chosen."""
+    data = scene.data.get(state.run, RunData())
+    return data if data.front is None or not state.part else _part_of(data, state.part)
+
+
+@lru_cache(maxsize=8)
+def _part_of(data: RunData, query: str) -> RunData:
+    """Return the data with the designs that fit a query; a note says that none fits, or that there is no column."""
+    from evo_libra.front.selection import chosen
+
+    assert data.front is not None, "the caller has looked"  # noqa: S101 - internal error
+    try:
+        part = chosen(data.front, query)
+    except InputError as error:
+        return replace(data, note=str(error), front=None, values={})
+    part = replace(part, frame=part.frame.select(data.front.frame.columns))
+    kept = data.front.frame["id"].is_in(part.frame["id"].implode()).to_numpy()
+    values = {column: found[kept] for column, found in data.values.items()}
+    return replace(data, note="" if len(part) else f"no {part.noun} fits {query}", front=part, values=values)
 
 
 def design_index(state: State, data: RunData) -> int | None:
@@ -136,18 +156,19 @@ def selected_design(state: State, scene: Scene) -> Design | None:
 def picture(state: State, scene: Scene) -> Picture:
     """Return what the plot shows."""
     styles = run_styles(state)
-    shown = [(run_id, scene.data[run_id]) for run_id in scene.shown if run_id in scene.data]
+    own = selected_data(state, scene)
+    shown = [(run, own if run == state.run else scene.data[run]) for run in scene.shown if run in scene.data]
     design = selected_design(state, scene)
     fronts = [Points(_label(state, scene, at), styles.get(at, 0), data.values, data.designs) for at, data in shown]
     systems = systems_of(shown[0][1]) if len(shown) == 1 else []
     fronts = systems or fronts
     return picture_of(
         state.plot,
-        [*fronts, *reference_points(selected_data(state, scene), [front.style for front in fronts])],
+        [*fronts, *reference_points(own, [front.style for front in fronts])],
         whole=shown[0][1].values if systems else None,
         selected=design.objectives if design else None,
         baseline=state.baseline.objectives if state.baseline else None,
-        message=selected_data(state, scene).note or ("" if scene.every else "no runs yet"),
+        message=own.note or ("" if scene.every else "no runs yet"),
     )
 
 

@@ -12,6 +12,8 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import (
+    BeyondBytes,
+    BytesAlone,
     Collective,
     Dispatch,
     NextStage,
@@ -20,6 +22,7 @@ from evo_libra.collective import (
     SizedByPlan,
     SizedCollective,
     Streamed,
+    WithoutLatency,
     bytes_of_pattern,
     pattern_of,
 )
@@ -35,8 +38,11 @@ class Message:
     size: int
 
 
-Load = Pattern | Collective | SizedCollective | SizedByPlan | Message | NextStage | Dispatch | PushPull | Streamed
-"""Traffic of a network: bytes of a pattern or of a kind of collectives, or single operations and messages."""
+Load = (
+    Pattern | Collective | SizedCollective | SizedByPlan | Message | NextStage | Dispatch | PushPull | Streamed
+    | BeyondBytes | BytesAlone | WithoutLatency
+)  # fmt: skip
+"""Traffic of a network: bytes of a pattern or of a kind of collectives, single operations and messages, or software."""
 
 Stream = tuple[str, Load]
 """Traffic of a process group that costs the same per unit: per byte of a pattern or of one kind of collectives of it,

@@ -12,6 +12,7 @@ from pathlib import Path
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.integrity import opened
+from evo_libra.files.yaml_reader import MAX_BYTES
 from evo_libra.workload.layers.workload import Layer, Phase, Workload
 from evo_libra.workload.parallelism import ALL
 
@@ -44,11 +45,14 @@ def read_astra_sim_text(path: Path, name: str | None = None) -> Workload:
     """
     try:
         with opened(path) as file:
-            text = file.read().decode()
+            raw = file.read(MAX_BYTES + 1)
+        text = raw.decode()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         other = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         reason = getattr(error, "strerror", None) or other
         raise InputError(Mistake(f"the workload cannot be read: {reason}", str(path))) from None
+    if len(raw) > MAX_BYTES:
+        raise InputError(Mistake(f"the workload is larger than {MAX_BYTES // 10**6} MB", str(path)))
     return parse_astra_sim_text(text, str(path), name or path.stem)
 
 

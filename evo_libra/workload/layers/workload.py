@@ -13,7 +13,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedCollective, Streamed
-from evo_libra.workload.parallelism import ALL, HoldsGroups, holds_groups
+from evo_libra.workload.parallelism import ALL, CONTEXT_GROUP, TENSOR_GROUP, HoldsGroups, holds_groups
 
 if TYPE_CHECKING:
     from evo_libra.workload.layers.iteration_time import Message, Stream
@@ -118,6 +118,12 @@ class WorkloadKind:
 
     reported: ClassVar[str] = ""
     whole: ClassVar[bool] = False
+
+    @property
+    def answer_tokens(self) -> float | None:
+        """Tokens of an answer to a request; None of a workload that answers none."""
+        return None
+
     if TYPE_CHECKING:  # a dataclass would take a property for the default of its field
 
         @property
@@ -169,6 +175,17 @@ class WorkloadKind:
         return np.zeros(1, dtype=np.bool_)
 
     @property
+    def context_inside(self) -> BoolArray:
+        """(p,) or (1,) whether the context parallel group must, too."""
+        return np.zeros(1, dtype=np.bool_)
+
+    @property
+    def kept_inside(self) -> dict[str, BoolArray]:
+        """The groups that some plan must keep inside a scale-up domain, with what `keeps_inside` says of each."""
+        found = {TENSOR_GROUP: self.keeps_inside, CONTEXT_GROUP: self.context_inside}
+        return {group: kept for group, kept in found.items() if kept.any()}
+
+    @property
     def total_memory(self) -> float:
         """Bytes of an NPU; 0 where they are not known, or depend on the plan."""
         return 0.0
@@ -213,13 +230,24 @@ class WorkloadKind:
 
 @dataclass(frozen=True)
 class Workload(WorkloadKind):
-    """One training iteration of a model: its layers in forward order, several of which may be one of the model's."""
+    """One training iteration of a model: its layers in forward order, several of which may be one of the model's.
+
+    Attributes
+    ----------
+    tensor_inside : whether a scale-up domain must hold the tensor parallel group.
+    """
 
     name: str
     layers: tuple[Layer, ...]
     size: IterationSize = IterationSize()
+    tensor_inside: bool = False
     tokens = None
     planned = None
+
+    @property
+    def keeps_inside(self) -> BoolArray:
+        """(1,) whether the tensor parallel group must stay inside a scale-up domain, which LIBRA does not ask."""
+        return np.array([self.tensor_inside])
 
     @property
     def compute(self) -> float:

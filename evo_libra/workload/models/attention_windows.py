@@ -33,11 +33,20 @@ def _alternating(usual: int) -> Kinds:
     """Return the kinds of models in which every n-th layer attends to the whole sequence; 0 for none of them."""
 
     def kinds(file: ModelFile, layers: int) -> list[str]:
-        given = file.size("sliding_window_pattern", "_sliding_window_pattern")
+        given = _period(file)
         period = usual if given is None else given
         return [FULL if period and (at + 1) % period == 0 else SLIDING for at in range(layers)]
 
     return kinds
+
+
+def _period(file: ModelFile) -> int | None:
+    """Return the n of every n-th layer that attends to all; LLLG says as much as 4."""
+    for key in ("sliding_window_pattern", "_sliding_window_pattern"):
+        word = file.value(key)
+        if isinstance(word, str) and word and word == "L" * (len(word) - 1) + "G":
+            return len(word)
+    return file.size("sliding_window_pattern", "_sliding_window_pattern")
 
 
 _SAME_IN_ALL = _alternating(0)
@@ -116,6 +125,8 @@ class _Usual:
 
 
 _USUAL = {
+    "cohere2": _Usual(4096, _alternating(4)),
+    "exaone4": _Usual(4096, _alternating(4)),
     "gemma2": _Usual(4096, _alternating(2)),
     "gemma3_text": _Usual(4096, _alternating(6)),
     "gpt_neo": _Usual(256, _of_gpt_neo),
@@ -123,8 +134,11 @@ _USUAL = {
     "llama4_text": _Usual(8192, _by_positions(CHUNKED, FULL)),
     "ministral": _Usual(4096),
     "mistral": _Usual(4096),
+    "olmo3": _Usual(4096, _alternating(4)),
     "qwen2": _Usual(4096, _from_a_layer_on, asked=True),
+    "qwen2_5_vl_text": _Usual(4096, _from_a_layer_on, asked=True),
     "qwen2_moe": _Usual(4096, _every_second_of_the_first, asked=True),
+    "qwen2_vl_text": _Usual(4096, _from_a_layer_on, asked=True),
     "qwen3": _Usual(4096, _from_a_layer_on, asked=True),
     "qwen3_moe": _Usual(4096, asked=True),
     "smollm3": _Usual(None, _by_positions(FULL, SLIDING), asked=True),
@@ -134,7 +148,7 @@ _USUAL = {
 
 def windows_of(file: ModelFile, layers: int) -> list[Window | None]:
     """Return the window of each layer of a model, None for the whole sequence; wrong keys are noted in the file."""
-    usual = _USUAL.get(str(file.value("model_type")), _Usual())
+    usual = _USUAL.get(file.kind or "", _Usual())
     kinds, listed = usual.kinds(file, layers), file.value("layer_types")
     if listed is not None:  # It counts before the keys that the class makes it from, where a file has both.
         kinds = _named(file, "layer_types", listed, {kind: kind for kind in (FULL, SLIDING, CHUNKED)}, layers)

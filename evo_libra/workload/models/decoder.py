@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import InstanceOf, RootModel, ValidationError
 
 from evo_libra.errors import InputError, Mistake, unknown
-from evo_libra.files.source import read_source, validate
+from evo_libra.files.source import read_packaged, validate
 from evo_libra.workload.models.decoder_spec import (
     AliasSpec,
     CatalogueSpec,
@@ -65,7 +65,8 @@ class Decoder(DecoderFields):
     @property
     def embedding(self) -> Embedding:
         """Its first layer."""
-        return Embedding(self.hidden, self.vocabulary, self.sequence or 0 if self.has_biases else 0)
+        usual = self.sequence or 0 if self.has_biases else 0
+        return Embedding(self.hidden, self.vocabulary, usual if self.positions is None else self.positions)
 
     @property
     def head(self) -> Head:
@@ -89,7 +90,7 @@ class Decoder(DecoderFields):
 
     def figures(self) -> dict[str, Any]:
         """Return its figures by the names of the fields; those that few models have only where it has them."""
-        rare = {"predictors": self.predictors == 0, "biased": self.biased is None}
+        rare = {"predictors": self.predictors == 0, "biased": self.biased is None, "positions": self.positions is None}
         found = self.model_dump(
             exclude={"mixed", "year", "order", *(key for key, is_usual in rare.items() if is_usual)}
         )
@@ -221,9 +222,9 @@ def _mixed(model: Decoder, spec: DecoderSpec, file: str) -> Stack:
 @lru_cache(maxsize=1)
 def _catalogue() -> dict[str, Decoder]:
     files = [path for path in sorted(DECODERS_FOLDER.glob("*.yaml")) if path.name != _ALIASES]
-    specs = [spec for path in files for spec in validate(_Decoders, read_source(path)).root.items()]
+    specs = [spec for path in files for spec in validate(_Decoders, read_packaged(path)).root.items()]
     found = {name: decoder_of(name, spec) for name, spec in specs}
-    aliases = validate(_Aliases, read_source(DECODERS_FOLDER / _ALIASES)).root
+    aliases = validate(_Aliases, read_packaged(DECODERS_FOLDER / _ALIASES)).root
     return found | {name: _alias(name, spec, found[spec.same_as]) for name, spec in aliases.items()}
 
 

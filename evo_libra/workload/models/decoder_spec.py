@@ -78,6 +78,10 @@ class DecoderFields(StrictModel):
         description="whether linear layers and norms have biases and positions are learned, as in GPT; those that are "
         "not gated when left out",
     )
+    positions: Number | None = Field(
+        None,
+        description="rows of learned positions; when left out one for each token of `sequence` with biases, and else 0",
+    )
     vocabulary: Size = Field(description="rows of the embedding")
     sequence: Size | None = Field(None, description="tokens of a training sequence, or the longest context")
     experts: Experts | None = Field(None, description="experts in place of feed-forward blocks")

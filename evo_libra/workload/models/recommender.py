@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, RootModel
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.files.source import StrictModel, read_source, validate
+from evo_libra.files.source import StrictModel, read_packaged, validate
 from evo_libra.workload.layers.generators import DlrmSpec, load_models
 
 RECOMMENDERS_FILE = Path(__file__).parent / "recommenders.yaml"
@@ -121,6 +121,6 @@ def recommender_of(name: str, spec: RecommenderSpec | DlrmSpec) -> Recommender:
 
 @lru_cache(maxsize=1)
 def _catalogue() -> dict[str, Recommender]:
-    specs: dict[str, RecommenderSpec | DlrmSpec] = {**validate(_Recommenders, read_source(RECOMMENDERS_FILE)).root}
+    specs: dict[str, RecommenderSpec | DlrmSpec] = {**validate(_Recommenders, read_packaged(RECOMMENDERS_FILE)).root}
     specs.update({name: spec for name, spec in load_models().items() if isinstance(spec, DlrmSpec)})
     return {name: recommender_of(name, spec) for name, spec in specs.items()}

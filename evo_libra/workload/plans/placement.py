@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.collective import Dispatch, NextStage, Pattern, PushPull, time_per_byte, unit_traffic
+from evo_libra.collective import BeyondBytes, Dispatch, NextStage, Pattern, PushPull, time_per_byte, unit_traffic
+from evo_libra.network.catalog.collective_latency import KINDS, NETWORKS, link_factor
 from evo_libra.workload.parallelism import BEYOND, lay_groups
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.training.races import (
@@ -119,6 +120,7 @@ def per_byte(
     *,
     outside: BoolArray | None = None,
     order: IntArray = np.arange(len(ORDER))[:, None],  # noqa: B008 - never written to
+    links: Sequence[str] = (),
 ) -> PerByte:
     """Return what a byte of each group costs, perfectly pipelined (LIBRA's time).
 
@@ -128,6 +130,7 @@ def per_byte(
     experts_per_token : copies of a token that an expert parallel group sends.
     outside : (d, n) which dimensions lie beyond scale-up domains; None where none does.
     order : (4, n) as for `placed_groups`.
+    links : kind of the links of each dimension, for what software takes beyond bytes; without any it takes nothing.
     """
     count, names = npus.shape[1], (TENSOR, CONTEXT, "dp", PIPELINE, EXPERT)
     degrees = dict(zip(names, (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
@@ -142,10 +145,26 @@ def per_byte(
     shared = (SHARDS, COPIES) if "replicate" in sizes else ()
     patterns |= dict.fromkeys(shared, Pattern.SHRINKING)
     sent = {(group, pattern): unit_traffic(pattern, groups[group][0]) for group, pattern in patterns.items()}
+    sent[CONTEXT, Pattern.ALL_TO_ALL] = unit_traffic(Pattern.ALL_TO_ALL, groups[CONTEXT][0])
     if outside is not None:
         parts = {
             (group + BEYOND, Pattern.SHRINKING): sent[group, Pattern.SHRINKING]
             for group in (DATA, EXPERT_DATA, *shared)
         }
         sent |= {key: np.where(outside, one, 0.0) for key, one in parts.items()}
-    return PerByte({key: time_per_byte(one, bandwidth) for key, one in sent.items()})
+    factors = _link_factors(groups, links)
+    return PerByte({key: time_per_byte(one, bandwidth) for key, one in sent.items()}, factors)
+
+
+def _link_factors(groups: Mapping[str, Placed], links: Sequence[str]) -> dict[tuple[str, BeyondBytes], FloatArray]:
+    """Return (n,) factors of what software takes by group, on dimensions with some kinds of links."""
+    if not links:
+        return {}
+    kind, network = np.array([[KINDS.index(one)] for one in links]), np.array([[one in NETWORKS] for one in links])
+    loads = [BeyondBytes(one, doubling) for one in dict.fromkeys(links) for doubling in (False, True)]
+    return {
+        (group, load): link_factor(load, extent, *np.broadcast_arrays(kind, network, extent)[:2])
+        for group, (extent, _) in groups.items()
+        for load in loads
+        if not load.doubling or load.link in NETWORKS
+    }

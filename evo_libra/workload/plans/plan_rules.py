@@ -10,7 +10,8 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, BoolArray, FloatArray
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.parallelism import HOLDS_TENSOR, divisors, nearest_divisors
+from evo_libra.workload.parallelism import HOLDS, TENSOR_GROUP, divisors, nearest_divisors
+from evo_libra.workload.plans.head_exchange import exchange_mistakes
 from evo_libra.workload.plans.plans import (
     DEGREES,
     DUALPIPE,
@@ -21,6 +22,7 @@ from evo_libra.workload.plans.plans import (
     SCHEDULES,
     SHARDED_WEIGHTS,
     Plans,
+    context_inside,
     keeps_inside,
 )
 from evo_libra.workload.plans.recomputation import recompute_text
@@ -142,6 +144,7 @@ def plan_text(plan: Plans) -> str:
     """
     value = plan_values(plan)
     parts = [f"{name}{value[name]}" for name in ("tp", "cp") if value[name] > 1]
+    parts += ["ulysses"] if context_inside(plan)[0] else []
     if value["pp"] > 1:
         parts.append(f"pp{value['pp']}" + (f"x{value['vp']}" if value["vp"] > 1 else ""))
     parts += [SCHEDULES[int(plan.schedule[0])]] if plan.schedule[0] else []
@@ -163,13 +166,14 @@ def plan_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
         ways = "`uneven_heads: true` splits heads"
         yield "tp", f"found {value['tp']}; it must divide the {model.heads} heads: {_listed(model.heads)}; {ways}"
     elif setup.domain is not None and value["tp"] > setup.domain and keeps_inside(plan, _anywhere(setup))[0]:
-        yield "tp", f"found {value['tp']}; no scale-up domain, of {setup.domain} NPUs at most, {HOLDS_TENSOR}"
+        yield "tp", f"found {value['tp']}; no scale-up domain, of {setup.domain} NPUs at most, {HOLDS[TENSOR_GROUP]}"
     if setup.sequence % value["cp"]:
         near = nearest_divisors(setup.sequence, value["cp"])
         yield "cp", f"found {value['cp']}; it must divide the sequence of {setup.sequence:,} tokens; {near}"
     elif plan.sequence_parallel[0] and setup.sequence % (both := value["tp"] * value["cp"]):
         rule = f"sequence parallelism needs a multiple of tp {value['tp']} x cp {value['cp']} = {both}"
         yield "sequence", f"found {setup.sequence:,}; {rule}; `sequence_parallel: false` does without"
+    yield from exchange_mistakes(setup, plan)
     yield from _stage_mistakes(setup, value)
     yield from _expert_mistakes(model, value)
     yield from _batch_mistakes(setup, value)
@@ -252,7 +256,7 @@ def _expert_mistakes(model: Decoder, value: dict[str, int]) -> Iterator[tuple[st
     if value["ep"] == 1:
         return
     if experts == 1:
-        yield "ep", f"found {value['ep']}; {model.name} has no experts, so that only 1 is allowed"
+        yield "ep", f"found {value['ep']}; {model.name} has no experts, so only 1 is allowed"
     elif experts % value["ep"]:
         allowed = _listed(gcd(experts, inside))
         yield "ep", f"found {value['ep']}; it must divide the {experts} experts: {allowed}"
@@ -265,11 +269,22 @@ def _batch_mistakes(setup: Setup, value: dict[str, int]) -> Iterator[tuple[str, 
     each = value["dp"] * value["micro_batch"]
     product = f"dp {value['dp']:,} x micro_batch {value['micro_batch']:,}"
     if setup.global_batch % each:
-        yield "global_batch", f"found {setup.global_batch:,}; it must be a multiple of {product} = {each:,}"
+        shared = f"found {setup.global_batch:,} sequences; {product} cannot share them evenly"
+        yield "global_batch", f"{shared}. {_even(setup, value)}"
     elif value["vp"] > 1 and setup.global_batch // each % value["pp"]:
         rule = f"an interleaved pipeline needs a multiple of pp {value['pp']} as microbatches"
         ways = f"vp 1 does without, and a global_batch of a multiple of {product} x pp {value['pp']} has them"
         yield "vp", f"found {value['vp']}; {rule}, and there are {setup.global_batch // each:,}; {ways}"
+
+
+def _even(setup: Setup, value: dict[str, int]) -> str:
+    """Return the number of NPUs and the batch that are the nearest ones without a rest."""
+    batch, micro_batch, each = setup.global_batch, value["micro_batch"], value["dp"] * value["micro_batch"]
+    ways = [f"a batch of {max(1, round(batch / each)) * each:,}"]
+    if batch % micro_batch == 0:
+        dp = min(divisors(batch // micro_batch), key=lambda number: abs(number - value["dp"]))
+        ways.insert(0, f"{value['tp'] * value['cp'] * value['pp'] * dp:,} NPUs")
+    return f"Nearest: {', or '.join(ways)}"
 
 
 def _listed(number: int) -> str:

@@ -11,9 +11,10 @@ import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.workload.parallelism import divisors
+from evo_libra.workload.plans.head_exchange import beyond_domain, exchange_allowed
 from evo_libra.workload.plans.plan_rules import placement_allowed, replicate_allowed, virtual_stages
 from evo_libra.workload.plans.plan_table import lie_alike
-from evo_libra.workload.plans.plans import SHARDED_WEIGHTS, Plans, keeps_inside, one_plan
+from evo_libra.workload.plans.plans import SHARDED_WEIGHTS, Plans, one_plan
 from evo_libra.workload.plans.schedules import overlaps_experts, schedule_allowed
 from evo_libra.workload.training.memory import memory
 from evo_libra.workload.training.training_setup import Setup
@@ -179,7 +180,7 @@ def plan_table(
     An `InputError` says that there are more than a table may have.
     """
     names = list(open_plans.flags)
-    alone = len(open_plans.flags.get("reshard", ())) < 2  # noqa: PLR2004 - a choice
+    alone = frozenset(name for name in _CONDITIONAL if len(open_plans.flags.get(name, ())) < 2)  # noqa: PLR2004 - a choice
     chosen = len(open_plans.flags.get("overlap_ep", ())) > 1
     sequence, parts, counts = open_plans.setups[0].sequence, [], []
     for index, setup in enumerate(open_plans.setups):
@@ -216,11 +217,12 @@ def _near_experts(plans: Plans, *, chosen: bool) -> Plans:
 
 
 def _inside(setup: Setup, plans: Plans) -> Plans:
-    """Return the plans whose tensor parallel groups a scale-up domain of known size holds, if they must stay inside."""
-    if setup.domain is None:
-        return plans
-    leaves = (plans.tp > setup.domain) & keeps_inside(plans, np.array([setup.tensor_anywhere]))
-    return plans.take(np.flatnonzero(~leaves))
+    """Return the plans that a scale-up domain of known size holds as far as they must stay inside one.
+
+    Those that exchange heads also have as many for each NPU.
+    """
+    plans = plans.take(np.flatnonzero(exchange_allowed(plans, setup.decoder))) if plans.ulysses.any() else plans
+    return plans if setup.domain is None else plans.take(np.flatnonzero(~beyond_domain(setup, plans)))
 
 
 def _new(plans: Plans, orders: Sequence[tuple[str, ...]]) -> Plans:
@@ -229,21 +231,32 @@ def _new(plans: Plans, orders: Sequence[tuple[str, ...]]) -> Plans:
     return plans.take(np.flatnonzero(~np.logical_or.reduce([np.zeros(len(plans.tp), dtype=np.bool_), *known])))
 
 
-def _with_flags(plans: Plans, flags: Mapping[str, bool | None], *, alone: bool = True) -> Plans:
+_CONDITIONAL = ("reshard", "ulysses")
+"""Flags that only some plans can have."""
+
+
+def _with_flags(
+    plans: Plans, flags: Mapping[str, bool | None], *, alone: frozenset[str] = frozenset(_CONDITIONAL)
+) -> Plans:
     """Return plans with flags; sequence parallelism of None is on where there is a tensor parallel group.
 
-    Weights that stay whole are a choice of ZeRO's stage 3: all other plans shard again, each of them once.
+    Weights that stay whole are a choice of ZeRO's stage 3: all other plans shard again, each of them once. Heads are
+    exchanged where there is a context parallel group, and other plans occur once, too.
 
     Parameters
     ----------
-    alone : whether `flags` has the only value of `reshard`.
+    alone : those of `_CONDITIONAL` whose only value `flags` has.
     """
-    if flags.get("reshard") is False and not alone:
+    if flags.get("reshard") is False and "reshard" not in alone:
         plans = plans.take(np.flatnonzero(plans.zero == SHARDED_WEIGHTS))
+    if flags.get("ulysses") and "ulysses" not in alone:
+        plans = plans.take(np.flatnonzero(plans.cp > 1))
     count = len(plans.tp)
     columns: dict[str, Any] = {
         flag: plans.tp > 1 if on is None else np.full(count, on) for flag, on in flags.items()
     }  # fmt: skip
     if "reshard" in columns:
         columns["reshard"] = columns["reshard"] | (plans.zero != SHARDED_WEIGHTS)
+    if "ulysses" in columns:
+        columns["ulysses"] = columns["ulysses"] & (plans.cp > 1)
     return replace(plans, **columns)

@@ -52,6 +52,8 @@ class Plans:
     reshard : with ZeRO's stage 3, whether weights are sharded again after the forward pass; otherwise they stay whole.
     schedule : of the pipeline, index into `SCHEDULES`.
     replicate : copies of the shards of ZeRO: each group of ``dp / replicate`` shards, and gradients are summed across.
+    ulysses : the context parallel group exchanges heads of attention for tokens in place of gathering keys and values
+        (DeepSpeed-Ulysses, arXiv 2309.14509).
     """
 
     tp: IntArray
@@ -74,6 +76,7 @@ class Plans:
     schedule: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     replicate: IntArray = field(default_factory=lambda: np.ones(1, dtype=np.int64))
     overlap_ep: BoolArray = field(default_factory=lambda: np.zeros(1, dtype=np.bool_))
+    ulysses: BoolArray = field(default_factory=lambda: np.zeros(1, dtype=np.bool_))
 
     def __len__(self) -> int:
         return max(len(cast("IntArray", getattr(self, one.name))) for one in fields(self))
@@ -133,6 +136,11 @@ def keeps_inside(plans: Plans, anywhere: BoolArray) -> BoolArray:
     It must unless it may lie anywhere, and even then where its traffic runs alongside products, by loads and stores.
     """
     return np.asarray((plans.tp > 1) & (plans.overlap_tp | ~anywhere))
+
+
+def context_inside(plans: Plans) -> BoolArray:
+    """Return (n,) whether the context parallel group must stay inside a scale-up domain, as it exchanges heads."""
+    return np.asarray(plans.ulysses & (plans.cp > 1))
 
 
 def one_plan(**given: int | bool) -> Plans:

@@ -82,10 +82,15 @@ def recompute_text(number: int) -> str:
     return "+".join([*([RECOMPUTE[kind]] if kind or not named else []), *named])
 
 
+def named_modules(model: Decoder) -> set[str]:
+    """Return the modules of a model that can run again by their names."""
+    parts = [part for kind in model.stack.kinds for part in kind]
+    return {module for part in parts for tensor in part.tensors(WHOLE) for module in tensor.modules} | {NORM}
+
+
 def lacking_modules(model: Decoder, numbers: Iterable[int]) -> Iterator[str]:
     """Yield a sentence for each named module that runs again in some plan and that no layer of a model has."""
-    parts = [part for kind in model.stack.kinds for part in kind]
-    known = {module for part in parts for tensor in part.tensors(WHOLE) for module in tensor.modules} | {NORM}
+    known = named_modules(model)
     for module in modules_of(numbers):
         if module not in known:
             has = ", ".join(name for name in _NAMED if name in known)

@@ -108,13 +108,13 @@ def schedule_mistakes(plan: Plans, microbatches: float) -> Iterator[tuple[str, s
 
 def _dualpipe_mistakes(plan: Plans, stages: int, microbatches: float) -> Iterator[tuple[str, str]]:
     if stages % 2:
-        yield "pp", f"found {stages}; dualpipe takes an even number of stages, as each rank has one of either half"
+        yield "pp", f"found {stages}; dualpipe takes an even number of stages because each rank has one of either half"
     elif microbatches < 2 * stages or microbatches % 2:
         needed = f"dualpipe takes an even number of microbatches, 2 x pp {stages} = {2 * stages} at least"
         yield "schedule", f"found dualpipe; {needed}, and there are {microbatches:g}"
     if plan.zero[0] >= SHARDED_GRADIENTS:
         why = "the two copies of each stage add up their gradients once in a step"
-        yield "zero", f"found {int(plan.zero[0])}; {why}, so that dualpipe takes zero 0 or 1"
+        yield "zero", f"found {int(plan.zero[0])}; {why}, so dualpipe takes zero 0 or 1"
 
 
 def schedule_allowed(plans: Plans, microbatches: FloatArray) -> BoolArray:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedByPlan, Streamed
+from evo_libra.collective import (
+    BeyondBytes,
+    BytesAlone,
+    Collective,
+    Dispatch,
+    NextStage,
+    PushPull,
+    SizedByPlan,
+    Streamed,
+    WithoutLatency,
+)
+from evo_libra.network.catalog.collective_latency import SIMULATED_FROM
 from evo_libra.workload.layers.iteration_time import Linear, Merging, Stream
 from evo_libra.workload.training.planned_step import shard_or_whole
 from evo_libra.workload.training.races import StepOverlap, StepSequence, StepTime, Traffic
@@ -122,21 +133,49 @@ def tabulated_times(
         stream_of = _sized(everything, degrees, units)
     else:
         stream_of = {id(traffic): _of_pattern(traffic, merging) for traffic in everything}
-    return [_tabulated(step, stream_of, units, count) for step in steps]
+    sent = {
+        id(traffic): [(stream_of[id(traffic)], units[id(traffic)]), *_besides(traffic, degrees, merging, count)]
+        for traffic in everything
+    }
+    return [_tabulated(step, sent, count) for step in steps]
 
 
-def _tabulated(
-    step: StepTime, stream_of: Mapping[int, Stream], units: Mapping[int, FloatArray], count: int
-) -> TabulatedTime:
-    """Return the time of a step whose traffic has known streams and units, by its identity."""
-    streams = tuple(dict.fromkeys(stream_of.values()))
+def _besides(
+    traffic: Traffic, degrees: Mapping[str, IntArray], merging: Merging, count: int
+) -> Iterator[tuple[Stream, FloatArray]]:
+    """Yield what software takes besides, with (p,) units that some plan has; of small operations the bytes, too."""
+    if not traffic.beyond:
+        return
+    times = (degrees[traffic.group] > 1) * (traffic.size != 0) * traffic.operations
+    if merging is Merging.NONE:
+        small = np.zeros(count) + times * (traffic.size <= SIMULATED_FROM) * traffic.bytes_of_pattern
+        if small.any():
+            yield (traffic.group, BytesAlone(traffic.pattern)), small
+    for link, seconds in traffic.beyond.items():
+        units = np.zeros(count) + times * seconds
+        if units.any():
+            yield (traffic.group, link), units
+
+
+def of_links(time: TabulatedTime, kinds: Collection[str]) -> TabulatedTime:
+    """Return a time without what software takes on links of other kinds, which no network has."""
+    kept = [not isinstance(load, BeyondBytes) or load.link in kinds for _, load in time.streams]
+    races = tuple(replace(race, size=race.size[:, kept]) for race in time.races)
+    streams = tuple(stream for stream, some in zip(time.streams, kept, strict=True) if some)
+    return replace(time, streams=streams, size=time.size[kept], races=races)
+
+
+def _tabulated(step: StepTime, sent_by: Mapping[int, Sequence[tuple[Stream, FloatArray]]], count: int) -> TabulatedTime:
+    """Return the time of a step whose traffic has known streams with their units, by its identity."""
+    streams = tuple(dict.fromkeys(stream for mine in sent_by.values() for stream, _ in mine))
     compute = np.zeros(count) + sum(step.plain.values(), np.zeros(1))
     size, races = np.zeros((len(streams), count)), []
     for race in step.races:
         sent = np.zeros((len(race.chains), len(streams), count))
         for row, chain in zip(sent, race.chains, strict=True):
             for traffic in chain.traffic:
-                row[streams.index(stream_of[id(traffic)])] += units[id(traffic)]
+                for stream, units in sent_by[id(traffic)]:
+                    row[streams.index(stream)] += units
         found = _race(race, sent)
         if len(found.compute) == 1:
             compute, size = compute + found.count * found.compute[0], size + found.count * found.size[0]
@@ -166,7 +205,8 @@ def _units(traffic: Traffic, degrees: Mapping[str, IntArray], merging: Merging) 
     """Return (p,) units of its stream that some traffic is."""
     several = degrees[traffic.group] > 1
     if merging is Merging.NONE:
-        return np.asarray(several * (traffic.size != 0) * traffic.operations)
+        simulated = (traffic.size > SIMULATED_FROM) if traffic.beyond else (traffic.size != 0)
+        return np.asarray(several * simulated * traffic.operations)
     return np.asarray(several * traffic.operations * traffic.bytes_of_pattern)
 
 
@@ -185,6 +225,7 @@ def _sized(
     """
     known: dict[tuple[str, Collective | NextStage], list[FloatArray]] = {}
     places = {}
+    latent = {id(traffic): not traffic.beyond for traffic in everything}
     for traffic in everything:
         what = Collective.ALL_TO_ALL if isinstance(traffic.operation, Dispatch) else traffic.operation
         assert not isinstance(what, PushPull | Streamed), "the loader refuses servers under this time"  # noqa: S101 - internal error
@@ -200,7 +241,10 @@ def _sized(
         (group, what): [(group, SizedByPlan(what, size, size != _NOT_SENT)) for size in sizes]
         for (group, what), sizes in known.items()
     }
-    return {traffic: streams[kind][place] for traffic, (kind, place) in places.items()}
+    found = {traffic: streams[kind][place] for traffic, (kind, place) in places.items()}
+    return {
+        traffic: (group, load if latent[traffic] else WithoutLatency(load)) for traffic, (group, load) in found.items()
+    }
 
 
 _NOT_SENT = -1.0
@@ -223,7 +267,9 @@ def joined(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
 
     def traffic(parts: Sequence[Traffic]) -> Traffic:
         size, operations = (together(getattr(part, name) for part in parts) for name in ("size", "operations"))
-        return replace(parts[0], size=size, operations=operations)
+        links = dict.fromkeys(link for part in parts for link in part.beyond)
+        beyond = {link: together(part.beyond.get(link, np.zeros(1)) for part in parts) for link in links}
+        return replace(parts[0], size=size, operations=operations, beyond=beyond)
 
     def chain(parts: Sequence[StepSequence]) -> StepSequence:
         sent = zip(*(part.traffic for part in parts), strict=True)

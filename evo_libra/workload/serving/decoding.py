@@ -10,6 +10,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.kernels import Array
 from evo_libra.workload.models.layers.sublayer import Matrix, Share, StepWork, Sublayer
 from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.serving.experts import in_step, routed
 from evo_libra.workload.serving.serving_plans import with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
 
@@ -20,11 +21,12 @@ class PartStep:
 
     Attributes
     ----------
-    products : of its matrix products.
+    products : of its matrix products; `flop` : what these take for their FLOP alone.
     cache : of attention, which reads the cache of keys and values.
     """
 
     products: FloatArray
+    flop: FloatArray
     cache: FloatArray
 
 
@@ -42,10 +44,18 @@ def step_share(plans: Plans) -> Share:
 def part_step(setup: ServingSetup, plans: Plans, part: Sublayer) -> PartStep:
     """Return the time of a sublayer with the average context of a request."""
     rows, share = sequences(plans), step_share(plans)
-    products = [matrix_step(setup, matrix, rows) for matrix in part.step_matrices(share)]
+    matrices = part.step_matrices(share)
+    some, experts = [matrix for matrix in matrices if not matrix.routed], routed(matrices)
+    products = sum((matrix_step(setup, matrix, rows) for matrix in some), np.zeros(1))
+    flop = sum((matrix_flop(setup, matrix, rows) for matrix in some), np.zeros(1))
+    if experts:
+        grouped, few = setup.grouped(plans, experts, rows), [_few_tokens(setup, one, rows) for one in experts]
+        together = in_step(plans)
+        products = products + np.where(together, grouped.all, sum(times for times, _ in few))
+        flop = flop + np.where(together, grouped.flop, sum(work for _, work in few))
     work = part.step(share, setup.context, setup.cell)
     cache = np.zeros(1) if work is None else _cache_time(setup, rows, work)
-    return PartStep(sum(products[1:], products[0]), cache)
+    return PartStep(products, flop, cache)
 
 
 def head_step(setup: ServingSetup, plans: Plans, rows: Array) -> FloatArray:
@@ -55,14 +65,27 @@ def head_step(setup: ServingSetup, plans: Plans, rows: Array) -> FloatArray:
 
 
 def matrix_step(setup: ServingSetup, matrix: Matrix, tokens: Array) -> FloatArray:
-    """Return the time of the products of few tokens: the longer of FLOP and weights read, and a fixed time.
+    """Return the time of the products of few tokens: the longer of FLOP and weights read, and a fixed time."""
+    npu, constants = setup.accelerator, setup.accelerator.decode_constants()
+    read = setup.weight_bytes * matrix.weights / (npu.memory_bandwidth * constants.bandwidth)
+    return np.asarray(np.maximum(matrix_flop(setup, matrix, tokens), read) + constants.fixed)
 
-    Tokens reach experts at random: the weights of an expert are read if one of the group's tokens comes to it.
+
+def _few_tokens(setup: ServingSetup, matrix: Matrix, tokens: Array) -> tuple[FloatArray, FloatArray]:
+    """Return the time of the products of few tokens with experts, and that of their FLOP alone.
+
+    Tokens reach experts at random: the weights of an expert are read if a token comes to it.
     """
     npu, constants = setup.accelerator, setup.accelerator.decode_constants()
-    work = tokens * matrix.flop / setup.kernels.rate(setup.products)
-    read = setup.weight_bytes * matrix.weights * matrix.part_read(tokens)
-    return np.asarray(np.maximum(work, read / (npu.memory_bandwidth * constants.bandwidth)) + constants.fixed)
+    work = tokens * matrix.flop / setup.kernels.rate(setup.expert_products)
+    read = setup.expert_bytes * matrix.weights * matrix.part_read(tokens)
+    time = np.maximum(work, read / (npu.memory_bandwidth * constants.bandwidth)) + constants.fixed
+    return np.asarray(time), np.asarray(work)
+
+
+def matrix_flop(setup: ServingSetup, matrix: Matrix, tokens: Array) -> FloatArray:
+    """Return the time of the FLOP of the products of some tokens."""
+    return np.asarray(tokens * matrix.flop / setup.kernels.rate(setup.products))
 
 
 def _cache_time(setup: ServingSetup, rows: FloatArray, work: StepWork) -> FloatArray:

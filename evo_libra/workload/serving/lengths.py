@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, printable, shortened
 from evo_libra.files.source import read_text
 
 NAMED = ("fixed", "exponential")
@@ -50,6 +51,11 @@ class Lengths:
         """Tokens of the longest context of a request, on average over those that are answered at some moment."""
         return float((self.answers * (self.prompts + self.answers)).sum() / self.answers.sum())
 
+    @cached_property
+    def spread(self) -> float:
+        """Standard deviation of the tokens of answers over their mean."""
+        return float(self.answers.std() / self.answers.mean())
+
     def drawn(self, random: np.random.Generator, count: int) -> tuple[IntArray, IntArray]:
         """Return a number of requests."""
         which = random.integers(0, len(self.prompts), count)
@@ -78,13 +84,25 @@ def read_lengths(file: Path) -> Lengths:
 
     An `InputError` says which line is wrong.
     """
-    rows = list(csv.DictReader(read_text(file, _MAX_BYTES).splitlines()))
-    if not rows or not {"input", "output"} <= set(rows[0]):
-        found = ", ".join(map(str, rows[0])) if rows else "no rows"
-        raise InputError(f"{file}: the columns input and output are needed, found {found}")
-    pairs = [_pair(file, line, row["input"], row["output"]) for line, row in enumerate(rows, 2)]
+    try:
+        pairs = _pairs(file, csv.DictReader(read_text(file, _MAX_BYTES).splitlines()))
+    except csv.Error as error:
+        raise InputError(f"{file}: is no table of values with commas: {error}") from None
     prompts, answers = np.array(pairs, dtype=np.int64).T
     return Lengths(prompts, answers)
+
+
+def _pairs(file: Path, rows: Iterable[Mapping[str, str | None]]) -> list[FloatArray]:
+    """Return the lengths of each row; the first wrong one ends the reading."""
+    pairs: list[FloatArray] = []
+    for line, row in enumerate(rows, 2):
+        if not pairs and not {"input", "output"} <= set(row):
+            found = shortened(printable(", ".join(map(str, row))))
+            raise InputError(f"{file}: the columns input and output are needed, found {found}")
+        pairs.append(_pair(file, line, row["input"], row["output"]))
+    if not pairs:
+        raise InputError(f"{file}: the columns input and output are needed, found no rows")
+    return pairs
 
 
 def _pair(file: Path, line: int, prompt: str | None, answer: str | None) -> FloatArray:

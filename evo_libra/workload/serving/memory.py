@@ -20,6 +20,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.kernels import Array
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.serving.decoding import step_share
+from evo_libra.workload.serving.experts import WORKSPACE, in_step
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import RESERVED, ServingSetup
 from evo_libra.workload.training.expansion import spilled
@@ -80,8 +81,19 @@ def prompt_memory(setup: ServingSetup, plans: Plans) -> dict[str, FloatArray]:
 
 def _memory(setup: ServingSetup, plans: Plans, cache: FloatArray) -> dict[str, FloatArray]:
     """Return (n,) bytes of an accelerator by class, given those of the cache."""
-    weights = setup.weight_bytes * parameters(setup.forward, with_split_experts(plans)).all
-    return {"weights": weights, "cache": cache, "software": np.full(1, RESERVED)}
+    ranks = np.where(in_step(plans), np.minimum(plans.ep // np.maximum(plans.tp, 1), _SERVER), 0)
+    return {"weights": weight_bytes(setup, plans), "cache": cache, "software": RESERVED + WORKSPACE * ranks}
+
+
+_SERVER = 8
+"""Ranks that gather tokens in one place, at most; those of other servers come in parts (assumed)."""
+
+
+def weight_bytes(setup: ServingSetup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the weights of an accelerator, redundant experts among them."""
+    found = parameters(setup.forward, with_split_experts(plans))
+    held = setup.experts.held(setup.decoder.expert_count)
+    return setup.weight_bytes * found.dense + setup.expert_bytes * held * found.experts
 
 
 SPILLED = ("cache", "weights")
@@ -135,5 +147,5 @@ def _weights_read(setup: ServingSetup, plans: Plans, rows: FloatArray) -> FloatA
     share, unread = step_share(plans), np.zeros(1)
     for count, part in setup.decoder.stack.parts(layers_of_stage(setup.decoder, plans)):
         for matrix in part.step_matrices(share):
-            unread = unread + count * matrix.weights * (1.0 - matrix.part_read(rows))
-    return np.asarray(1.0 - unread / parameters(setup.forward, with_split_experts(plans)).all)
+            unread = unread + count * setup.expert_bytes * matrix.weights * (1.0 - matrix.part_read(rows))
+    return np.asarray(1.0 - unread / weight_bytes(setup, plans))

@@ -12,7 +12,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.serving.decoding import sequences
 from evo_libra.workload.serving.lengths import Lengths, fixed_lengths
-from evo_libra.workload.serving.phases import of_prefill, pool_phases, stage_of, transfer_parts
+from evo_libra.workload.serving.phases import of_prefill, phases_of, pool_phases, stage_of, transfer_parts
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.simulation import PrefillPool, Replica, Request, Stages, simulate, staggered
@@ -77,8 +77,12 @@ def observed(setup: ServingSetup, plan: ServingPlans, seconds_of: SecondsOf) -> 
     ]
     last = [first.max() if pool is not None else first.mean() for first in at_once]
     # By Little's law of all users, as requests come one by one.
-    rate = float(plan.users[0]) * float(begun.answer.mean() / begun.last.mean())
-    return Observed(np.array([begun.first.mean(), np.mean(last)]), begun.token, rate)
+    server = setup.stack.server_first
+    rate = float(plan.users[0]) * float(begun.answer.mean() / (begun.last.mean() + server))
+    # A first token comes with those of the step whose pass the prompt shares.
+    beside = users > 1 and pool is None and len(replica.prefill(1.0)) == 1
+    step = replica.decode(users, setup.context)[0] if beside else 0.0
+    return Observed(np.array([begun.first.mean() + step, np.mean(last)]) + server, begun.token, rate)
 
 
 def _lengths(setup: ServingSetup) -> Lengths:
@@ -101,14 +105,27 @@ def replica_of(setup: ServingSetup, plan: ServingPlans, seconds_of: SecondsOf) -
         for tokens in _CONTEXTS
     )
     slope = (high - low) / (_CONTEXTS[1] - _CONTEXTS[0])
-    sent = np.array([_network(stage_of(setup, plans, stage)[1], seconds_of) / rows for stage in stages])
+    ends = [Plans(**{**vars(plans), "micro_batch": np.full(1, users * len(stages))}) for users in (1, rows)]
+    sent = np.array([[_network(stage_of(setup, one, stage)[1], seconds_of) for stage in stages] for one in ends])
+    each = (sent[1] - sent[0]) / max(rows - 1, 1)
 
     def decode(requests: int, context: float) -> Stages:
         before, more = low[:, requests - 1], slope[:, requests - 1]
-        seconds: list[float] = (before + more * (context - _CONTEXTS[0]) + sent * requests).tolist()
+        network = sent[0] + each * (requests - 1)
+        seconds: list[float] = (before + more * (context - _CONTEXTS[0]) + network).tolist()
         return seconds
 
-    return Replica(_prefill(setup, plans, seconds_of), decode, int(plans.micro_batch[0]))
+    room = int(plans.micro_batch[0])
+    return Replica(_prefill(setup, plans, seconds_of), decode, room, _shared(setup, plans, seconds_of))
+
+
+def _shared(setup: ServingSetup, plans: Plans, seconds_of: SecondsOf) -> float:
+    """Return the time of a prompt that shares the passes of decoding over that of one alone, in a stage."""
+    phases, alone = phases_of(setup, plans), stage_of(setup, plans, 0)[0]
+    if int(plans.pp[0]) > 1:
+        return 1.0
+    head = float(np.ravel(alone(seconds_of))[0])
+    return float(np.ravel(phases.beside(seconds_of))[0]) / head
 
 
 def pool_of(setup: ServingSetup, plan: ServingPlans, seconds_of: SecondsOf) -> PrefillPool | None:
@@ -117,11 +134,11 @@ def pool_of(setup: ServingSetup, plan: ServingPlans, seconds_of: SecondsOf) -> P
     if not ahead:
         return None
     transfer, parts = pool_phases(setup, plan).transfer, transfer_parts(setup, plan)
-    fixed, sent = float(_compute(transfer)[0]), _network(transfer, seconds_of) / setup.prompt
+    fixed, sent = float(_compute(transfer)[0]), _network(transfer, seconds_of)
     sends, receives = (float(part[0]) for part in parts)
 
     def moved(tokens: float) -> tuple[float, float]:
-        time = fixed + sent * tokens
+        time = fixed + sent * tokens / setup.prompt
         return sends * time, receives * time
 
     rename = None if plan.ahead is None else of_prefill
@@ -133,16 +150,28 @@ def _prefill(
 ) -> Callable[[float], Stages]:
     """Return the time of a prompt of some tokens in each stage; `rename` puts its traffic into other groups."""
     stages, lengths = range(int(plans.pp[0])), _lengths(setup)
-    grid = np.unique(np.rint(np.linspace(1, int(lengths.prompts.max()), _GRID)))
+    # If all prompts are as long, no time between the ends of the grid counts.
+    points = 2 if setup.lengths is None else _GRID
+    grid = np.unique(np.rint(np.linspace(1, int(lengths.prompts.max()), points)))
     times = [
         [float(_compute(stage_of(_with_prompt(setup, int(tokens)), plans, stage)[0])[0]) for tokens in grid]
         for stage in stages
     ]
-    each = [stage_of(setup, plans, stage)[0] for stage in stages]
-    sent = [_network(step if rename is None else rename(step), seconds_of) / setup.prompt for step in each]
+    sizes = (1, max(setup.prompt, 2))
+    sent = [
+        [
+            _network(step if rename is None else rename(step), seconds_of)
+            for step in (stage_of(_with_prompt(setup, tokens), plans, stage)[0] for tokens in sizes)
+        ]
+        for stage in stages
+    ]
 
     def prefill(tokens: float) -> Stages:
-        return [float(np.interp(tokens, grid, mine)) + more * tokens for mine, more in zip(times, sent, strict=True)]
+        more = (tokens - sizes[0]) / (sizes[1] - sizes[0])
+        return [
+            float(np.interp(tokens, grid, mine)) + few + more * (many - few)
+            for mine, (few, many) in zip(times, sent, strict=True)
+        ]
 
     return prefill
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective, Dispatch, NextStage
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, Streamed
+from evo_libra.workload.models.layer_stack import Counted
 from evo_libra.workload.plans.plans import Plans
-from evo_libra.workload.serving.decoding import head_step, part_step, sequences
+from evo_libra.workload.serving.decoding import head_step, part_step, sequences, step_share
+from evo_libra.workload.serving.experts import (
+    GroupedSeconds,
+    WithoutExperts,
+    busiest,
+    element_bytes,
+    in_step,
+    march,
+    routed,
+)
 from evo_libra.workload.serving.memory import (
     ExpansionAccess,
     Layers,
@@ -49,12 +59,14 @@ class Phases:
     ----------
     prefill : of one prompt, through all stages.
     slot : for which one prompt keeps the longest stage.
+    beside : by which one prompt makes steps of decoding longer, whose passes it shares.
     decode : of a step that gives each user of a replica a token.
     transfer : of the cache of a prompt from one replica to another.
     """
 
     prefill: StepTime
     slot: StepTime
+    beside: StepTime
     decode: StepTime
     transfer: StepTime
 
@@ -71,12 +83,33 @@ def phases_of(setup: ServingSetup, plans: Plans, used: Mapping[str, FloatArray] 
     # If each stage has sequences to decode, the longest one with the head sets the pace of all.
     held = tuple(np.where(full, plans.pp * most, whole) for most, whole in zip(longest, every, strict=True))
     heads, sends = np.where(full, plans.pp, 1.0), np.where(plans.pp > 1, plans.pp, 0.0)
+    stage, slack = np.where(plans.pp > 1, 1.0, 0.0), _Pass(setup, plans, longest, _ONE, _NONE).slack()
+    slot = _Pass(setup, plans, longest, _ONE, stage, away=away)
+    shared = replace(slot, prompts=prompts_of_pass(setup, plans))
+    whole = _Pass(setup, plans, every, _ONE, np.where(plans.pp > 1, plans.pp - 1.0, 0.0), away=away).prefill()
+    server = {**whole.plain, "overhead": whole.plain["overhead"] + setup.stack.server_first}
     return Phases(
-        _prefill(setup, plans, layers=every, heads=_ONE, sends=np.where(plans.pp > 1, plans.pp - 1.0, 0.0), away=away),
-        _prefill(setup, plans, layers=longest, heads=_ONE, sends=np.where(plans.pp > 1, 1.0, 0.0), away=away),
-        _decode(setup, plans, layers=held, heads=heads, sends=sends, away=away),
+        replace(whole, plain=server),
+        slot.prefill(),
+        shared.beside(slack),
+        _Pass(setup, plans, held, heads, sends, away=away).decode(),
         _transfer(setup, "dp", cache_of_prompt(setup, plans)),
     )
+
+
+def prompts_of_step(setup: ServingSetup, plans: Plans) -> FloatArray:
+    """Return (n,) prompts that begin in a step of decoding: those of the other users of a replica, in its steps."""
+    return np.asarray(np.maximum(plans.micro_batch - 1.0, _FEW) / (setup.answer - 1.0))
+
+
+_FEW = 0.5
+"""Other users of a single one, for whom nothing is divided by nothing; no prompt counts for them."""
+
+
+def prompts_of_pass(setup: ServingSetup, plans: Plans) -> FloatArray:
+    """Return (n,) prompts that share a pass: those of a step that its tokens allow, one at a time in a pipeline."""
+    together = np.minimum(float(setup.budget // setup.prompt), prompts_of_step(setup, plans))
+    return np.where(plans.pp > 1, 1.0, np.maximum(together, 1.0))
 
 
 def stage_of(setup: ServingSetup, plan: Plans, stage: int) -> tuple[StepTime, StepTime]:
@@ -92,94 +125,188 @@ def stage_of(setup: ServingSetup, plan: Plans, stage: int) -> tuple[StepTime, St
     last = stage == stages - 1
     heads, sends = np.full(1, float(last)), np.full(1, float(stages > 1))
     return (
-        _prefill(setup, plan, layers, heads, sends * (not last)),
-        _decode(setup, plan, layers, heads, sends),
+        _Pass(setup, plan, layers, heads, sends * (not last)).prefill(),
+        _Pass(setup, plan, layers, heads, sends).decode(),
     )
 
 
-def _prefill(
-    setup: ServingSetup,
-    plans: Plans,
-    layers: Layers,
-    heads: FloatArray,
-    sends: FloatArray,
-    away: ExpansionAccess | None = None,
-) -> StepTime:
-    one = with_split_experts(_one_prompt(plans))
-    compute = layer_time(setup.forward, one, setup.decoder.stack.parts(layers)).forward
-    rows = np.full(1, float(setup.prompt))
-    plain = {"compute": compute, "head": heads * head_step(setup, plans, 1.0)}
-    if away is not None:
-        accesses = away.seconds(setup, plans, layers, rows, cache_bytes(setup, plans, setup.prompt, layers))
-        plain = _with_expansion(plain, accesses)
-    return _with_ends(
-        _step(setup, plans, plain=plain, rows=rows, layers=layers, sends=sends), setup, plans, (rows, _ONE, heads)
+@dataclass(frozen=True)
+class _Pass:
+    """A pass through some layers, with some times the head, and sends to the next stages.
+
+    Attributes
+    ----------
+    away : contents of the expansion memory, None where all is in the NPU's own.
+    prompts : (n,) of a pass over prompts, whose times are those of one.
+    """
+
+    setup: ServingSetup
+    plans: Plans
+    layers: Layers
+    heads: FloatArray
+    sends: FloatArray
+    away: ExpansionAccess | None = None
+    prompts: FloatArray = field(default_factory=lambda: np.ones(1))
+
+    @property
+    def parts(self) -> list[Counted]:
+        """The sublayers with their (n,) counts."""
+        return self.setup.decoder.stack.parts(self.layers)
+
+    def dense(self) -> FloatArray:
+        """Return (n,) s of a prompt outside of the products of experts."""
+        many = Plans(**{**vars(self.plans), "micro_batch": self.prompts})
+        parts: list[Counted] = [
+            (count, WithoutExperts(part.hidden, part) if part.per_token else part) for count, part in self.parts
+        ]
+        return layer_time(self.setup.forward, with_split_experts(many), parts).forward / self.prompts
+
+    def grouped(self) -> GroupedSeconds:
+        """Return (n,) s of a prompt in the products of experts."""
+        share, tokens = step_share(self.plans), self.prompts * self.setup.prompt
+        found = GroupedSeconds(_NONE, _NONE, _NONE)
+        for count, part in self.parts:
+            if part.per_token:
+                one = self.setup.grouped(self.plans, routed(part.matrices(share)), tokens)
+                found = found.plus(one, count / self.prompts)
+        return found
+
+    def prefill(self) -> StepTime:
+        """Return the time of a prompt in a pass of prompts alone."""
+        rows = np.full(1, float(self.setup.prompt))
+        head = self.heads * head_step(self.setup, self.plans, self.prompts) / self.prompts
+        compute = np.maximum(self.dense() + self.grouped().all, self.setup.stack.prompt_floor / self.prompts)
+        plain = {"compute": compute, "head": head}
+        plain = self._with_expansion(plain, rows, cache_bytes(self.setup, self.plans, self.setup.prompt, self.layers))
+        step = self._with_communication(plain, rows, prompt=True)
+        return self._with_ends(step, (rows, _ONE, self.heads))
+
+    def beside(self, slack: FloatArray) -> StepTime:
+        """Return by how much a prompt makes steps of decoding longer: its FLOP hide what these read, for (n,) s.
+
+        A step without a pipeline pays the launches and its collectives, and reads the weights. Of ranks in step, the
+        dense part of the busiest one counts, and the experts of all.
+        """
+        setup, plans, alone = self.setup, self.plans, self.prefill()
+        mean = prompts_of_step(setup, plans)
+        grouped, together = self.grouped(), in_step(plans)
+        wait = busiest(mean, plans.ep / np.minimum(plans.tp, plans.ep)) / mean - 1.0
+        dense = self.dense() * np.where(together, 1.0 + setup.misalignment * wait, 1.0)
+        experts = np.where(together, grouped.flop, grouped.all)
+        shared = (
+            dense + experts - np.where(together, 0.0, np.minimum(slack * np.minimum(1.0, 1.0 / mean), dense + experts))
+        )
+        apart = plans.pp > 1
+        plain = {name: np.where(apart, seconds, 0.0) for name, seconds in alone.plain.items()}
+        shared = np.where(together, shared, np.maximum(shared, setup.stack.prompt_floor / self.prompts))
+        plain["compute"] = march(plans) * np.where(apart, dense + grouped.all, shared)
+        paid = replace(self, prompts=_ONE, away=None).decode()
+        return _scaled(_beyond_those(replace(alone, plain=plain), paid, where=~apart), march(plans))
+
+    def slack(self) -> FloatArray:
+        """Return (n,) s that the products of a step of decoding take beyond their FLOP."""
+        found = _NONE
+        for count, part in self.parts:
+            step = part_step(self.setup, self.plans, part)
+            found = found + count * (step.products - step.flop)
+        return found
+
+    def decode(self) -> StepTime:
+        """Return the time of a step of decoding."""
+        setup, plans = self.setup, self.plans
+        products, cache, rows = _NONE, _NONE, sequences(plans)
+        for count, part in self.parts:
+            step = part_step(setup, plans, part)
+            products, cache = products + count * step.products, cache + count * step.cache
+        plain = {"compute": products, "cache": cache, "head": self.heads * head_step(setup, plans, rows)}
+        plain = self._with_expansion(plain, rows, rows * context_bytes(setup, plans, self.layers))
+        found = self._with_ends(self._with_communication(plain, rows, prompt=False), (rows, rows, self.heads))
+        longer = march(plans)
+        plain = {name: longer * seconds for name, seconds in found.plain.items()}
+        return _scaled(replace(found, plain=plain), longer)
+
+    def _with_expansion(
+        self, plain: dict[str, FloatArray], rows: FloatArray, cache: FloatArray
+    ) -> dict[str, FloatArray]:
+        """Return the parts of a pass with accesses to expansion memory, which run alongside the others."""
+        if self.away is None:
+            return plain
+        accesses = self.away.seconds(self.setup, self.plans, self.layers, rows, cache)
+        return {**plain, EXPANSION: np.maximum(accesses - sum(plain.values(), _NONE), 0.0)}
+
+    def _with_communication(self, plain: dict[str, FloatArray], rows: FloatArray, *, prompt: bool) -> StepTime:
+        """Return compute with the communication for (n,) rows of activations, and of sends to next stages.
+
+        Collectives take their bytes and what the software measured on the links of a design; a layer has launches
+        besides. Prompts of a pass share both.
+        """
+        setup, plans, many = self.setup, self.plans, self.prompts
+        sent, beyond = _collectives(setup, plans, many * rows, self.layers)
+        message = Traffic(
+            "pipeline", PIPELINE, NextStage(), 2.0 * many * rows * setup.decoder.hidden / plans.tp, self.sends
+        )
+        degrees = {TENSOR: plans.tp, EXPERT: plans.ep, PIPELINE: plans.pp}
+        races = tuple(
+            _alone(replace(
+                _measured(setup, one, degrees[one.group], prompt=prompt), operations=one.operations / many
+            ))
+            for one in (*sent, message)
+        )  # fmt: skip
+        with_experts = sum((count for count, part in self.parts if part.per_token), _NONE)
+        # Grouped products of ranks in step have the launches of experts in their own fixed time.
+        routed_layers = np.where(in_step(plans), 0.0, with_experts)
+        launches = setup.stack.layer * sum(self.layers) + setup.stack.routed * routed_layers
+        overhead = (beyond + (setup.stack.hop or 0.0) * self.sends + launches) / many
+        return StepTime({**plain, "overhead": overhead}, races)
+
+    def _with_ends(self, step: StepTime, counts: tuple[FloatArray, FloatArray, FloatArray]) -> StepTime:
+        """Return a step with what is sent before and after it: for (n,) tokens of sequences, a number of times."""
+        setup, plans, (tokens, rows, times) = self.setup, self.plans, counts
+        ends, npus, model = setup.ends, plans.tp.astype(float), setup.decoder
+        found = ends.traffic(tokens, rows, times, hidden=model.hidden, vocabulary=model.vocabulary, npus=npus)
+        sent = tuple(_alone(_measured(setup, one, plans.tp, prompt=False)) for one in found)
+        beyond = ends.collectives * times * setup.stack.beyond_bytes(plans.tp)
+        return StepTime({**step.plain, "overhead": step.plain["overhead"] + beyond}, (*step.races, *sent))
+
+
+def _changed(step: StepTime, change: Callable[[Traffic], Traffic]) -> StepTime:
+    """Return a step with other traffic."""
+    races = tuple(
+        replace(race, chains=tuple(replace(chain, traffic=tuple(map(change, chain.traffic))) for chain in race.chains))
+        for race in step.races
     )
+    return replace(step, races=races)
 
 
-def _decode(
-    setup: ServingSetup,
-    plans: Plans,
-    layers: Layers,
-    heads: FloatArray,
-    sends: FloatArray,
-    away: ExpansionAccess | None = None,
-) -> StepTime:
-    products, cache, rows = _NONE, _NONE, sequences(plans)
-    for count, part in setup.decoder.stack.parts(layers):
-        step = part_step(setup, plans, part)
-        products, cache = products + count * step.products, cache + count * step.cache
-    plain = {"compute": products, "cache": cache, "head": heads * head_step(setup, plans, rows)}
-    if away is not None:
-        accesses = away.seconds(setup, plans, layers, rows, rows * context_bytes(setup, plans, layers))
-        plain = _with_expansion(plain, accesses)
-    return _with_ends(
-        _step(setup, plans, plain=plain, rows=rows, layers=layers, sends=sends), setup, plans, (rows, rows, heads)
-    )
+def _scaled(step: StepTime, factor: FloatArray) -> StepTime:
+    """Return a step with (n,) times its traffic."""
+    return _changed(step, lambda sent: replace(sent, operations=sent.operations * factor))
 
 
-def _with_expansion(plain: dict[str, FloatArray], accesses: FloatArray) -> dict[str, FloatArray]:
-    """Return the parts of a pass with accesses to expansion memory, which run alongside the others."""
-    return {**plain, EXPANSION: np.maximum(accesses - sum(plain.values(), _NONE), 0.0)}
+def _beyond_those(step: StepTime, paid: StepTime, *, where: BoolArray) -> StepTime:
+    """Return a step in which software takes what it takes longer for larger operations than for those of another."""
+    known = {sent.part: sent for race in paid.races for sent in race.sent}
+
+    def longer(sent: Traffic) -> Traffic:
+        smaller = known[sent.part].beyond
+        beyond = {
+            link: np.where(where, np.maximum(seconds - smaller[link], 0.0), seconds)
+            for link, seconds in sent.beyond.items()
+        }
+        return replace(sent, beyond=beyond)
+
+    return _changed(step, longer)
 
 
-def _with_ends(
-    step: StepTime, setup: ServingSetup, plans: Plans, counts: tuple[FloatArray, FloatArray, FloatArray]
-) -> StepTime:
-    """Return a step with what is sent before and after it: for (n,) tokens of sequences, a number of times."""
-    ends, (tokens, rows, times), npus = setup.ends, counts, plans.tp.astype(float)
-    model = setup.decoder
-    found = ends.traffic(tokens, rows, times, hidden=model.hidden, vocabulary=model.vocabulary, npus=npus)
-    sent = tuple(_alone(one) for one in found)
-    beyond = ends.collectives * times * setup.stack.beyond_bytes(plans.tp)
-    return StepTime({**step.plain, "overhead": step.plain["overhead"] + beyond}, (*step.races, *sent))
+def _measured(setup: ServingSetup, sent: Traffic, npus: IntArray, *, prompt: bool) -> Traffic:
+    """Return traffic with what the software takes beyond its bytes among (n,) NPUs."""
+    assert not isinstance(sent.operation, PushPull | Streamed), "serving has no servers of weights"  # noqa: S101 - internal error
+    beyond = setup.stack.of_links(setup.accelerator, sent.operation, sent.size, npus, prompt=prompt)
+    return replace(sent, beyond=beyond)
 
 
 def _alone(sent: Traffic) -> StepOverlap:
     return StepOverlap((StepSequence(_NONE, (sent,)),), _ONE)
-
-
-def _one_prompt(plans: Plans) -> Plans:
-    return Plans(**{**vars(plans), "micro_batch": np.ones(1, dtype=np.int64)})
-
-
-def _step(
-    setup: ServingSetup,
-    plans: Plans,
-    plain: dict[str, FloatArray],
-    rows: FloatArray,
-    layers: Layers,
-    sends: FloatArray,
-) -> StepTime:
-    """Return compute with the communication of some layers for (n,) rows of activations, and of sends to next stages.
-
-    The bytes are traffic; the time that a layer and a collective take beyond them is that of the software.
-    """
-    sent, beyond = _collectives(setup, plans, rows, layers)
-    message = Traffic("pipeline", PIPELINE, NextStage(), 2.0 * rows * setup.decoder.hidden / plans.tp, sends)
-    races = tuple(_alone(one) for one in (*sent, message))
-    launches = setup.stack.layer * sum(layers)
-    return StepTime({**plain, "overhead": beyond + setup.stack.hop * sends + launches}, races)
 
 
 def _collectives(
@@ -187,18 +314,21 @@ def _collectives(
 ) -> tuple[list[Traffic], FloatArray]:
     """Return what layers send, and the (n,) seconds that it takes beyond its bytes.
 
-    A layer has an all-reduce after each part. Of experts that an expert parallel group shares out, it is an all-to-all
-    to them and one back. Without shared experts, tokens are split over the group before they are sent, and gathered
-    behind the experts.
+    A layer has an all-reduce after each part. Of experts that an expert parallel group of several replicas shares out,
+    it is an all-to-all to them, in the precision of their products, and one back in 16 bits. Without shared experts,
+    tokens are split over the group before they are sent, and gathered behind the experts. A group inside of the tensor
+    parallel one has all tokens on each NPU, and reduces outputs as without experts.
     """
     size, found, reduced, counted, beyond = 2.0 * rows * setup.decoder.hidden, list[Traffic](), _NONE, _NONE, _NONE
     for count, part in setup.decoder.stack.parts(layers):
         counted = counted + count
-        reduced = reduced + (count if part.reduces else np.where(plans.ep > 1, 0.0, count))
+        away = in_step(plans)
+        reduced = reduced + (count if part.reduces else np.where(away, 0.0, count))
         if part.per_token:
-            copies = size / plans.tp * part.per_token
-            found.append(Traffic("expert", EXPERT, Dispatch(part.per_token), copies, 2.0 * count))
-            beyond = beyond + 2.0 * count * setup.stack.beyond_bytes(plans.ep)
+            width = (element_bytes(setup.expert_products) + 2.0) / 4.0
+            copies, times = width * size / plans.tp * part.per_token, np.where(away, 2.0 * count, 0.0)
+            found.append(Traffic("expert", EXPERT, Dispatch(part.per_token), copies, times))
+            beyond = beyond + times * setup.stack.beyond_bytes(plans.ep)
     beyond = beyond + counted * setup.stack.beyond_bytes(plans.tp)
     return [Traffic("tensor", TENSOR, Collective.ALL_REDUCE, size, reduced), *found], beyond
 
@@ -211,7 +341,7 @@ def pool_phases(setup: ServingSetup, plans: ServingPlans) -> Phases:
     ahead = phases_of(setup, plans.ahead, prompt_memory(setup, plans.ahead))
     sent, received = _cache_moved(setup, plans)
     transfer = _transfer(setup, POOLS, np.maximum(sent, received))
-    return Phases(of_prefill(ahead.prefill), of_prefill(ahead.slot), found.decode, transfer)
+    return Phases(of_prefill(ahead.prefill), of_prefill(ahead.slot), of_prefill(ahead.beside), found.decode, transfer)
 
 
 def of_prefill(step: StepTime) -> StepTime:
@@ -242,5 +372,5 @@ def _cache_moved(setup: ServingSetup, plans: ServingPlans) -> tuple[FloatArray, 
 
 
 def _transfer(setup: ServingSetup, group: str, size: FloatArray) -> StepTime:
-    sent = Traffic("transfer", group, NextStage(), size, _ONE)
-    return StepTime({"overhead": np.full(1, setup.stack.hop)}, (_alone(sent),))
+    sent = _measured(setup, Traffic("transfer", group, NextStage(), size, _ONE), np.full(1, 2), prompt=True)
+    return StepTime({"overhead": np.full(1, setup.stack.hop or 0.0)}, (_alone(sent),))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 
@@ -31,6 +31,7 @@ class ServingSpace:
     concurrency : requests that a replica answers at a time.
     prefill : parts of the NPUs whose replicas only process prompts; 0 for none.
     ahead : allowed degrees of those replicas; a degree that is left out is that of the others.
+    redundant : copies of experts, with which an expert parallel group divides them.
     """
 
     npus: int
@@ -41,12 +42,13 @@ class ServingSpace:
     concurrency: Sequence[int]
     prefill: Sequence[float] = (0.0,)
     ahead: Mapping[str, Values] = field(default_factory=dict)
+    redundant: int = 0
 
     def values(self, model: Decoder, name: str, given: Values) -> Sequence[int]:
         """Return the allowed values of a degree: those that are given, or all that divide."""
         if given is not None:
             return given
-        return divisors({"tp": model.heads, "pp": model.layers, "ep": model.expert_count}[name])
+        return divisors({"tp": model.heads, "pp": model.layers, "ep": model.expert_count + self.redundant}[name])
 
 
 _Degrees = tuple[int, ...]
@@ -59,7 +61,7 @@ def every_serving_plan(model: Decoder, space: ServingSpace) -> ServingPlans:
     own = [space.values(model, name, getattr(space, name)) for name in DEGREES]
     for degrees, share in product(product(*own), space.prefill):
         for ahead in _ahead(model, space, degrees, share):
-            if not list(_mistakes(model, space.npus, degrees, ahead, share)):
+            if not list(_mistakes(model, space, degrees, ahead, share)):
                 prefill = int(_part(share) * space.npus) // (ahead[0] * ahead[1])
                 dp = space.npus // (degrees[0] * degrees[1])
                 rows += [(*degrees, dp, users, prefill, *ahead) for users in space.concurrency]
@@ -97,22 +99,24 @@ def serving_mistakes(model: Decoder, npus: int, space: ServingSpace) -> list[tup
         (space.ahead[name] or (1,))[0] if name in space.ahead and share else degree
         for name, degree in zip(DEGREES, (tp, pp, ep), strict=True)
     )
-    found = list(_mistakes(model, npus, (tp, pp, ep), ahead, share))
+    found = list(_mistakes(model, replace(space, npus=npus), (tp, pp, ep), ahead, share))
     if not found and space.dp is not None and npus // (tp * pp) not in space.dp:
         found = [("dp", f"found {_listed(space.dp)}; tp {tp} x pp {pp} leave {npus // (tp * pp):,}")]
     return found
 
 
-def _mistakes(model: Decoder, npus: int, degrees: _Degrees, ahead: _Degrees, share: float) -> Iterator[tuple[str, str]]:
-    tp, pp, ep = degrees
+def _mistakes(
+    model: Decoder, space: ServingSpace, degrees: _Degrees, ahead: _Degrees, share: float
+) -> Iterator[tuple[str, str]]:
+    (tp, pp, ep), npus, held = degrees, space.npus, model.expert_count + space.redundant
     dp = npus // (tp * pp)
     found = list(_degree_mistakes(model, npus, degrees))
     if found:
         yield from found
     elif degrees != ahead:
-        yield from _own_mistakes(model, npus, degrees, ahead, share)
+        yield from _own_mistakes(model, space, degrees, ahead, share)
     else:
-        yield from _expert_mistakes(model, tp, ep, dp, round(share * dp))
+        yield from _expert_mistakes(model, held, (tp, ep, dp), round(share * dp))
         yield from _pool_mistakes(dp, share)
 
 
@@ -126,13 +130,15 @@ def _degree_mistakes(model: Decoder, npus: int, degrees: _Degrees) -> Iterator[t
         yield "pp", f"tp {tp} x pp {pp} does not divide the {npus:,} NPUs"
 
 
-def _expert_mistakes(model: Decoder, tp: int, ep: int, dp: int, prefill: int) -> Iterator[tuple[str, str]]:
+def _expert_mistakes(model: Decoder, held: int, degrees: _Degrees, prefill: int) -> Iterator[tuple[str, str]]:
+    tp, ep, dp = degrees
     if ep == 1:
         return
     if model.expert_count == 1:
-        yield "ep", f"found {ep}; {model.name} has no experts, so that only 1 is allowed"
-    elif model.expert_count % ep:
-        yield "ep", f"found {ep}; it must divide the {model.expert_count} experts"
+        yield "ep", f"found {ep}; {model.name} has no experts, so only 1 is allowed"
+    elif held % ep:
+        copies = held - model.expert_count
+        yield "ep", f"found {ep}; it must divide the {held} experts{f', {copies} of them copies' if copies else ''}"
     elif any(tp * pool % ep for pool in (dp - prefill, prefill)):
         pools = (
             f"tp {tp} x dp {dp:,}"
@@ -148,13 +154,14 @@ def _pool_mistakes(dp: int, share: float) -> Iterator[tuple[str, str]]:
 
 
 def _own_mistakes(
-    model: Decoder, npus: int, degrees: _Degrees, ahead: _Degrees, share: float
+    model: Decoder, space: ServingSpace, degrees: _Degrees, ahead: _Degrees, share: float
 ) -> Iterator[tuple[str, str]]:
     """Yield what pools whose replicas have other degrees break.
 
     Each pool has as many NPUs of each stage of the longer pipeline, so that its groups lie on adjacent NPUs: those of
     the larger tensor parallel groups first, then the others.
     """
+    npus, held = space.npus, model.expert_count + space.redundant
     for key, text in _degree_mistakes(model, npus, ahead):
         yield f"prefill_parallelism.{key}", text
         return
@@ -175,7 +182,9 @@ def _own_mistakes(
             )
         else:
             dp = int(mine) * stages // (tp * pp)
-            yield from ((f"prefill_parallelism.{key}", text) for key, text in _expert_mistakes(model, tp, ep, dp, 0))
+            yield from (
+                (f"prefill_parallelism.{key}", text) for key, text in _expert_mistakes(model, held, (tp, ep, dp), 0)
+            )
 
 
 def _part(share: float) -> Fraction:

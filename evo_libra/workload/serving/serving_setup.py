@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +13,15 @@ from evo_libra.collective import Collective
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import ELEMENT_BYTES, Array, Kernels
-from evo_libra.workload.models.layers.sublayer import Cell
+from evo_libra.workload.models.layers.sublayer import Cell, Matrix
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.serving.experts import (
+    NO_CHOICES,
+    GroupedSeconds,
+    ServedExperts,
+    grouped_constants,
+    misalignment,
+)
 from evo_libra.workload.serving.lengths import Lengths
 from evo_libra.workload.serving.stacks import ATTENTION, SERVING_STACKS, ServingStack
 from evo_libra.workload.training.expansion import NO_EXPANSION, Expansion
@@ -82,7 +91,7 @@ WEIGHT_BYTES = {
 _PRODUCTS = {"fp8": "fp8", "mxfp8": "mxfp8", "nvfp4": "fp4", "mxfp4": "mxfp4"}
 """Precision of the products of weights; those of others run in bf16, as the weights alone are narrower."""
 
-CACHE_BYTES = {"bf16": (2.0, 0.0), "fp8": (1.0, 0.0), "int8": (1.0, 4.0)}
+CACHE_BYTES = {"bf16": (2.0, 0.0), "fp8": (1.0, 0.0), "int8": (1.0, 4.0), "nvfp4": (0.5 + 1.0 / 16.0, 0.0)}
 """Bytes of an element of the cache of keys and values by precision, and of the scale of each token and head."""
 
 RESERVED = 3.5e9
@@ -107,6 +116,9 @@ class ServingSetup:
     ends : what goes over the tensor parallel group before the layers and after the head.
     attention : how attention over a prompt is split, one of `ATTENTION`.
     expansion : memory that an NPU has next to its own; `usable` : bytes of its own that plans may use.
+    expert_weights : precision of the weights of experts; None for that of the others.
+    experts : how software serves experts.
+    budget : tokens of prompts in a pass, at most, unless a single one has more.
     """
 
     decoder: Decoder
@@ -122,6 +134,46 @@ class ServingSetup:
     attention: str = "flash"
     expansion: Expansion = NO_EXPANSION
     usable: float = math.inf
+    expert_weights: str | None = None
+    experts: ServedExperts = NO_CHOICES
+    budget: int = 8192
+
+    @property
+    def expert_bytes(self) -> float:
+        """Bytes of a weight of an expert."""
+        return WEIGHT_BYTES[self.expert_weights or self.weights]
+
+    @property
+    def expert_products(self) -> str:
+        """The precision that products of experts run in: 16 bits where an accelerator lacks that of the weights."""
+        precision = products_of(self.expert_weights or self.weights)
+        return precision if precision in self.accelerator.gemm else "bf16"
+
+    @property
+    def misalignment(self) -> float:
+        """The part of the wait for prompts at random that ranks in step have."""
+        spread = 0.0 if self.lengths is None else self.lengths.spread
+        return misalignment(spread, balanced=self.experts.balanced)
+
+    def grouped(self, plans: Plans, matrices: Sequence[Matrix], tokens: Array) -> GroupedSeconds:
+        """Return the times of the products of experts for (n,) tokens of each NPU: of one layer.
+
+        Parameters
+        ----------
+        matrices : of the experts of an NPU, without redundant ones.
+        """
+        npu, held = self.accelerator, self.experts.held(self.decoder.expert_count)
+        latent = self.decoder.latent is not None  # DeepSeek's fp8 has a scale for each block of 128 x 128
+        narrow = self.expert_bytes < ELEMENT_BYTES.get(self.expert_products, 2.0)
+        constants = grouped_constants(self.expert_products, blocks=latent, narrow=narrow)
+        read = sum((one.weights * one.part_read(tokens) for one in matrices), np.zeros(1))
+        flop = sum((tokens * one.flop for one in matrices), np.zeros(1))
+        bandwidth = npu.memory_bandwidth * constants.bandwidth
+        rate = npu.peak_rate(self.expert_products) * constants.rate
+        return GroupedSeconds(
+            np.full(1, constants.fixed if matrices else 0.0), np.asarray(self.expert_bytes * held * read / bandwidth),
+            np.asarray(flop * self.experts.skew(plans) / rate),
+        )  # fmt: skip
 
     @property
     def products(self) -> str:

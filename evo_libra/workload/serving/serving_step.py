@@ -14,6 +14,7 @@ from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.parallelism import HoldsGroups, Layout, holds_groups
 from evo_libra.workload.plans.plan_rules import plan_values
 from evo_libra.workload.plans.step_class import StepClass, class_of_requests
+from evo_libra.workload.serving.experts import SENDING
 from evo_libra.workload.serving.memory import in_expansion, memory_of_pools, on_npu
 from evo_libra.workload.serving.phases import Phases, pool_phases, transfer_parts
 from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
@@ -48,7 +49,7 @@ class ServedTimes:
 def served_times(setup: ServingSetup, plans: ServingPlans, *, pools: bool) -> ServedTimes:
     """Return the times under each plan; `pools` is whether some plan of the table has replicas for prefill alone.
 
-    If a replica does both, each of the other requests stops a request once, for as long as its prompt keeps a stage.
+    If a replica does both, each of the other requests makes steps of a request longer once, by its prompt.
     In a pipeline, the groups of a step of decoding follow a prompt from stage to stage and wait for it in each: a step
     takes as long as the whole prompt then. Of the steps of an answer, that is one for each other request.
     """
@@ -58,8 +59,8 @@ def served_times(setup: ServingSetup, plans: ServingPlans, *, pools: bool) -> Se
     behind = np.minimum(others / (answer - 1.0) * (1.0 - 1.0 / stages), 1.0)
     once = ((found.prefill, _ONE), *([(found.transfer, plans.apart)] if pools else []))
     free = (answer - 1.0) * (1.0 - behind)
-    whole = _chain(*once, (found.slot, others), (found.decode, free))
-    token = _chain((found.decode, 1.0 - behind), (found.slot, others / (answer - 1.0)))
+    whole = _chain(*once, (found.beside, others), (found.decode, free))
+    token = _chain((found.decode, 1.0 - behind), (found.beside, others / (answer - 1.0)))
     first, alone = _chain(*once, (found.slot, others / 2.0)), _chain(*once)
     # The prompt is one that is counted above: this overlap sends a step of decoding alone.
     follows = (_chain((found.decode, _ONE)), replace(_chain((found.slot, stages)), partial=True))
@@ -69,13 +70,31 @@ def served_times(setup: ServingSetup, plans: ServingPlans, *, pools: bool) -> Se
     # Users of a prefill replica; where they wait for it or for the network, no more answers come than prompts.
     share = plans.apart * plans.users / np.maximum(plans.prefill, 1)
     sends, receives = transfer_parts(setup, plans)
+    slots = slots_of(setup, found.slot)
     limits = [
-        _chain((found.slot, share)),
+        *(_chain((slot, share)) for slot in slots),
         _chain((found.transfer, np.maximum(share * sends, plans.apart * users * receives))),
     ]
-    waits = StepOverlap((_chain((found.slot, _ONE)), _chain((found.transfer, _ONE))), np.maximum(share - 1.0, 0.0))
+    each = (*(_chain((slot, _ONE)) for slot in slots), _chain((found.transfer, _ONE)))
+    waits = StepOverlap(each, np.maximum(share - 1.0, 0.0))
     request = StepOverlap((whole, *(replace(one, partial=True) for one in limits)), _ONE)
     return ServedTimes(StepTime({}, (request, of_request)), _time(first, waits), _time(token, of_token), _time(alone))
+
+
+def slots_of(setup: ServingSetup, slot: StepTime) -> tuple[StepTime, ...]:
+    """Return what one prompt keeps a stage for: the longest counts, of two batches that overlap one computes.
+
+    The other one sends to its experts then, for which some of the processors are taken.
+    """
+    if not setup.experts.two_batches:
+        return (slot,)
+    sending = [any(one.part == "expert" for chain in race.chains for one in chain.traffic) for race in slot.races]
+    rest, experts = (
+        tuple(race for race, sends in zip(slot.races, sending, strict=True) if sends is wanted)
+        for wanted in (False, True)
+    )
+    plain = {name: seconds / (1.0 - SENDING) for name, seconds in slot.plain.items()}
+    return StepTime(plain, rest), StepTime({}, experts)
 
 
 def _time(chain: StepSequence, *races: StepOverlap) -> StepTime:

@@ -55,6 +55,10 @@ class ServingTable(PlanTable):
         return self.serving_plans.users * self.setups[0].answer
 
     @property
+    def answer_tokens(self) -> float:
+        return float(self.setups[0].answer)
+
+    @property
     def serving_plans(self) -> ServingPlans:
         """All plans."""
         return ServingPlans(self.plans, self.prefill, self.ahead)

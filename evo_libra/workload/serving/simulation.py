@@ -32,11 +32,13 @@ class Replica:
     prefill : of a prompt, by its tokens.
     decode : of a step, by its requests and their mean tokens of context, in which it is linear.
     room : requests that it answers at a time.
+    shared : time of a prompt that shares the passes of decoding, over that of one alone.
     """
 
     prefill: Callable[[float], Stages]
     decode: Callable[[int, float], Stages]
     room: int
+    shared: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,11 @@ class _Serving:
         """Requests that have not begun to decode."""
         return self.inside - sum(len(group.members) for group in self.groups)
 
+    def prompt(self, tokens: float) -> Stages:
+        """Return the time of a prompt that begins now: others may be decoding, whose passes it shares."""
+        alone = self.run.replica.prefill(tokens)
+        return [self.run.replica.shared * stage for stage in alone] if any(map(len, self.groups)) else alone
+
     def ask(self, request: Request, asked: float) -> None:
         if self.inside == self.run.replica.room:
             self.waiting.append((request, asked))
@@ -262,8 +269,7 @@ class _Run:
     def prefill(self, serving: _Serving, request: Request, asked: float) -> None:
         """Let a prompt be processed by the replica itself, or by that of the pool that has the least to do."""
         if self.pool is None:
-            seconds = self.replica.prefill(request.prompt)
-            serving.line.enter(lambda: (seconds, lambda: serving.begin(request, asked)))
+            serving.line.enter(lambda: (serving.prompt(request.prompt), lambda: serving.begin(request, asked)))
             return
         pool, (line, sends_at) = self.pool, min(self.ahead, key=lambda one: one[0].left)
         seconds = pool.prefill(request.prompt)

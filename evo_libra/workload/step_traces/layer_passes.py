@@ -87,15 +87,17 @@ def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses
     contexts = [number(one.context) for one in sent if one.context.any()]
     gather = tuple(Sent(CONTEXT, Collective.ALL_GATHER, size) for size in contexts)
     scatter = tuple(Sent(CONTEXT, Collective.REDUCE_SCATTER, size) for size in contexts)
+    there, back = (_exchanged(sent, place) for place in (0, 1))
     products = number(time.products.forward)
 
     def one(
         name: str, compute: FloatArray, window: float, tensor: tuple[Sent, ...], *ends: tuple[Sent, ...]
     ) -> LayerPass:
+        heads = (there, back) if name == "forward" else (back, there)
         hidden, waiting = parts(tensor, 1.0 - exposed), parts(tensor, exposed)
         return LayerPass(
-            name=name, compute=number(compute), window=window, before=gather, hidden=hidden,
-            after=(*waiting, *tokens, *(s for e in ends for s in e)),
+            name=name, compute=number(compute), window=window, before=(*gather, *heads[0]), hidden=hidden,
+            after=(*heads[1], *waiting, *tokens, *(s for e in ends for s in e)),
         )  # fmt: skip
 
     forward = one("forward", time.forward, products, reduced)
@@ -129,6 +131,12 @@ def _reduced(tensor: tuple[float, ...], *, split: bool) -> tuple[Sent, ...]:
 
 def _gathered_again(tensor: tuple[float, ...], *, split: bool) -> tuple[Sent, ...]:
     return tuple(Sent(TENSOR, Collective.ALL_GATHER, size) for size in tensor) if split else ()
+
+
+def _exchanged(sent: Sequence[PartTraffic], place: int) -> tuple[Sent, ...]:
+    """Return what a context parallel group exchanges for heads before attention (0), or after it (1)."""
+    sizes = (number(one.exchanged[place]) for one in sent)
+    return tuple(Sent(CONTEXT, Collective.ALL_TO_ALL, size) for size in sizes if size)
 
 
 def _tokens(sent: Sequence[PartTraffic]) -> tuple[Sent, ...]:

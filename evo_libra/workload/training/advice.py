@@ -74,7 +74,7 @@ def bytes_of(classes: dict[str, FloatArray], count: int) -> FloatArray:
 
 
 _SAME = ("overlap_tp", "overlap_pp", "overlap_dp", "overlap_ep", "optimizer", "expansion", "offloaded", "reshard",
-         "schedule", "replicate")  # fmt: skip
+         "schedule", "replicate", "ulysses")  # fmt: skip
 """Options that advice leaves as they are."""
 
 

@@ -48,7 +48,8 @@ def share_of(plans: Plans) -> Share:
 
 def layer_time(setup: Setup, plans: Plans, parts: Sequence[Counted]) -> LayerTime:
     """Return the compute of some sublayers: products, the work among tokens, and element-wise kernels."""
-    ring = np.where(plans.cp > _PAIR, 1.0 / setup.stack.ring_attention, 1.0)
+    # A group that exchanges heads has whole sequences in one kernel.
+    ring = np.where((plans.cp > _PAIR) & ~plans.ulysses, 1.0 / setup.stack.ring_attention, 1.0)
     products, cores, elements = Product(_NONE, _NONE, _NONE), (_NONE, _NONE), (_NONE, _NONE)
     tokens, share = plans.tokens(setup.sequence), share_of(plans)
     # Collectives alongside products take some of the processors.
@@ -138,6 +139,8 @@ class PartTraffic:
     reduces : whether the tensor parallel group reduces its outputs; routed experts have an all-to-all instead.
     context : bytes that the context parallel group gathers in the forward pass, keys and values of attention; the
         backward pass gathers and scatters them. It is 0 for nothing.
+    exchanged : bytes of an NPU that it exchanges for heads instead, before attention and after it; the backward pass
+        exchanges the gradients of both.
     expert : bytes of an NPU's tokens on the way to their experts, or back; `per_token` : experts of a token.
     """
 
@@ -145,6 +148,7 @@ class PartTraffic:
     context: FloatArray
     expert: FloatArray
     per_token: int
+    exchanged: tuple[FloatArray, FloatArray] = (_NONE, _NONE)
 
 
 def reduced_bytes(setup: Setup, plans: Plans) -> FloatArray:
@@ -163,6 +167,7 @@ def part_traffic(setup: Setup, plans: Plans, part: Sublayer) -> PartTraffic:
     gathered = np.asarray(part.gathered(share_of(plans), tokens * npus, sequences, npus))
     # Its ring exchanges blocks between kernels of attention, which no measured small collective stands for.
     padding = 0.0 if setup.bus is None else setup.bus.half_message
-    context = gathered + padding if gathered.any() else _NONE
+    context = np.where(plans.ulysses, 0.0, gathered + padding) if gathered.any() else _NONE
+    before, after = (np.where(plans.ulysses, tokens * bytes_, 0.0) for bytes_ in part.exchanged(share_of(plans)))
     copies = tokens / plans.tp * part.per_token if part.per_token else _NONE
-    return PartTraffic(part.reduces, context, 2.0 * setup.decoder.hidden * copies, part.per_token)
+    return PartTraffic(part.reduces, context, 2.0 * setup.decoder.hidden * copies, part.per_token, (before, after))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray
-from evo_libra.collective import Collective, Dispatch, NextStage, SizedCollective
+from evo_libra.collective import BytesAlone, Collective, Dispatch, NextStage, SizedCollective, WithoutLatency
+from evo_libra.network.catalog.collective_latency import SIMULATED_FROM
 from evo_libra.workload.layers.iteration_time import (
     IterationTime,
     Merging,
@@ -58,10 +59,28 @@ def _units(chain: StepSequence, degrees: Mapping[str, int], merging: Merging) ->
     """Return the units of each stream that a chain sends."""
     units: dict[Stream, float] = {}
     for traffic in chain.traffic:
-        stream, count = stream_units(traffic, degrees, merging)
-        if count and degrees[traffic.group] > 1:
-            units[stream] = units.get(stream, 0.0) + count
+        for stream, count in all_units(traffic, degrees, merging):
+            if count and degrees[traffic.group] > 1:
+                units[stream] = units.get(stream, 0.0) + count
     return units
+
+
+def all_units(traffic: Traffic, degrees: Mapping[str, int], merging: Merging) -> list[tuple[Stream, float]]:
+    """Return all streams of some traffic with their units: its bytes or operations, and what software takes besides.
+
+    If operations are timed one by one, small ones are bytes alone and the latencies of others do not count, as the
+    measured times of software contain them.
+    """
+    stream, count = stream_units(traffic, degrees, merging)
+    if not traffic.beyond or not count:
+        return [(stream, count)]
+    operations, (group, load) = _number(traffic.operations), stream
+    if merging is Merging.NONE and _number(traffic.size) <= SIMULATED_FROM:
+        stream, count = (group, BytesAlone(traffic.pattern)), operations * _number(traffic.bytes_of_pattern)
+    elif merging is Merging.NONE:
+        assert isinstance(load, SizedCollective | NextStage), "operations are of one size"  # noqa: S101 - internal error
+        stream = group, WithoutLatency(load)
+    return [(stream, count), *(((group, link), operations * _number(s)) for link, s in traffic.beyond.items())]
 
 
 def stream_units(traffic: Traffic, degrees: Mapping[str, int], merging: Merging) -> tuple[Stream, float]:
@@ -165,7 +184,8 @@ class PlannedStep(WorkloadKind):
     def collectives(self, degrees: Mapping[str, int]) -> list[tuple[Collective, str, int]]:
         """Return the collectives of an iteration, each kind of a group and size once."""
         streams = step_iteration(self.time, degrees, Merging.NONE).streams
-        return [(load.collective, group, load.size) for group, load in streams if isinstance(load, SizedCollective)]
+        loads = [(group, load.load if isinstance(load, WithoutLatency) else load) for group, load in streams]
+        return [(load.collective, group, load.size) for group, load in loads if isinstance(load, SizedCollective)]
 
     def compiled(self, merging: Merging) -> IterationTime:
         """Return the time of an iteration as coefficients of the times of its streams."""

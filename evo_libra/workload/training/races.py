@@ -9,10 +9,10 @@ from typing import TypeAlias
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, Streamed, pattern_of
-from evo_libra.workload.parallelism import BEYOND, TENSOR_GROUP
+from evo_libra.collective import BeyondBytes, Collective, Dispatch, NextStage, Pattern, PushPull, Streamed, pattern_of
+from evo_libra.workload.parallelism import BEYOND, CONTEXT_GROUP, TENSOR_GROUP
 
-TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = TENSOR_GROUP, "cp", "ep", "pp", "cp+dp", "edp"
+TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = TENSOR_GROUP, CONTEXT_GROUP, "ep", "pp", "cp+dp", "edp"
 """Process groups; an expert parallel group and its copies (``edp``) share out the NPUs of ``tp``, ``cp`` and ``dp``."""
 
 SHARDS, COPIES = "cp+shards", "copies"
@@ -50,6 +50,7 @@ class Traffic:
     operation : what runs.
     size : (n,) bytes of one: the whole message, of an all-gather the gathered one.
     operations : (n,) how many.
+    beyond : (n,) s of one beyond its bytes by the links of a group; empty where the time model says them.
     """
 
     part: str
@@ -57,6 +58,7 @@ class Traffic:
     operation: Collective | NextStage | Dispatch | PushPull | Streamed
     size: FloatArray
     operations: FloatArray
+    beyond: Mapping[BeyondBytes, FloatArray] = field(default_factory=dict)
 
     @property
     def pattern(self) -> Pattern | NextStage | Dispatch | PushPull | Streamed:
@@ -79,13 +81,23 @@ SecondsOf: TypeAlias = Callable[[Traffic], FloatArray]
 
 @dataclass(frozen=True)
 class PerByte:
-    """Seconds of traffic where it costs the same per byte: (n,) of each group, by the pattern of its bytes."""
+    """Seconds of traffic where it costs the same per byte: (n,) of each group, by the pattern of its bytes.
+
+    Attributes
+    ----------
+    links : (n,) the factor of seconds beyond bytes by group and kind of links.
+    """
 
     seconds_per_byte: Mapping[tuple[str, Pattern | NextStage | Dispatch | PushPull | Streamed], FloatArray]
+    links: Mapping[tuple[str, BeyondBytes], FloatArray] = field(default_factory=dict)
 
     def __call__(self, traffic: Traffic) -> FloatArray:
         """Return (n,) seconds of one operation."""
-        return np.asarray(traffic.bytes_of_pattern * self.seconds_per_byte[traffic.group, traffic.pattern])
+        seconds = traffic.bytes_of_pattern * self.seconds_per_byte[traffic.group, traffic.pattern]
+        for link, beyond in traffic.beyond.items():
+            if (traffic.group, link) in self.links:
+                seconds = seconds + beyond * self.links[traffic.group, link]
+        return np.asarray(seconds)
 
 
 @dataclass(frozen=True)

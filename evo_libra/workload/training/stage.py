@@ -107,6 +107,9 @@ def _other(layers: FloatArray, sent: PartTraffic, passes: FloatArray) -> list[Tr
     if sent.context.any():
         gathers = layers * (1.0 + passes)
         found.append(Traffic("context", CONTEXT, Collective.ALL_GATHER, sent.context, gathers))
+    for bytes_ in sent.exchanged:
+        if bytes_.any():
+            found.append(Traffic("context", CONTEXT, Collective.ALL_TO_ALL, bytes_, layers * passes))
     if sent.per_token:
         found.append(Traffic("expert", EXPERT, Dispatch(sent.per_token), sent.expert, 2.0 * layers * passes))
     return found

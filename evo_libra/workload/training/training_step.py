@@ -17,7 +17,7 @@ from evo_libra.workload.models.layers.sublayer import WHOLE
 from evo_libra.workload.parallelism import ALL, BEYOND, IDLE, HoldsGroups, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
-from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, keeps_inside
+from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, context_inside, keeps_inside
 from evo_libra.workload.plans.schedules import overlaps_experts
 from evo_libra.workload.plans.step_class import StepClass, class_of_step
 from evo_libra.workload.training.advice import fitting_npus, fitting_option
@@ -97,6 +97,11 @@ class TrainingStep(PlannedStep):
         return keeps_inside(plan, np.array([setup.tensor_anywhere]))
 
     @property
+    def context_inside(self) -> BoolArray:
+        """(1,) as for any workload."""
+        return super().context_inside if self.planned is None else context_inside(self.planned[1])
+
+    @property
     def unexported(self) -> str:
         """Why the step is no traces of ASTRA-sim."""
         if self.planned is None:
@@ -165,8 +170,9 @@ def _advise(
     """Return the nearest plan that fits a number of bytes, of those whose groups a network holds in an order."""
 
     def held(other: Plans) -> bool:
-        inside = keeps_inside(other, np.array([setup.tensor_anywhere]))
-        return holds(with_idle(layouts_of(plan_values(other), order), idle), bool(inside[0]))
+        inside = {TENSOR: keeps_inside(other, np.array([setup.tensor_anywhere])), CONTEXT: context_inside(other)}
+        groups = tuple(group for group, kept in inside.items() if kept[0])
+        return holds(with_idle(layouts_of(plan_values(other), order), idle), groups)
 
     return fitting_option(setup, plan, auto=auto, capacity=capacity, holds=held)
 

@@ -13,7 +13,15 @@ from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_text
 from evo_libra.workload.plans.plan_table import PlanTable, order_text
-from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, SCHEDULES, Plans, keeps_inside
+from evo_libra.workload.plans.plans import (
+    DEGREES,
+    EVERY_LAYER,
+    PLACEMENTS,
+    SCHEDULES,
+    Plans,
+    context_inside,
+    keeps_inside,
+)
 from evo_libra.workload.plans.recomputation import recompute_text
 from evo_libra.workload.plans.step_class import StepClass, class_of_step
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_time
@@ -24,7 +32,7 @@ from evo_libra.workload.training.training_step import TrainingStep, training_ste
 
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
             "overlap_pp", "overlap_dp", "optimizer", "expansion", "offloaded",
-            "reshard", "schedule", "overlap_ep", "replicate")  # fmt: skip
+            "reshard", "schedule", "overlap_ep", "replicate", "ulysses")  # fmt: skip
 """Options of a plan that may be open; precision and order besides them."""
 _OF_KIND = OF_PLANS[OF_PLANS.index("zero") :]
 """Options besides degrees that decide which traffic a step has."""
@@ -73,6 +81,10 @@ class TrainingTable(PlanTable):
     def keeps_inside(self) -> BoolArray:
         anywhere = np.array([setup.tensor_anywhere for setup in self.setups])[self.setup]
         return keeps_inside(self.plans, anywhere)
+
+    @cached_property
+    def context_inside(self) -> BoolArray:
+        return context_inside(self.plans)
 
     @cached_property
     def memory(self) -> FloatArray:
@@ -154,7 +166,7 @@ class TrainingTable(PlanTable):
         }
         if option in texts:
             return texts[option](value)
-        return ("off", "on")[value] if option.startswith(("overlap", "sequence", "reshard")) else str(value)
+        return ("off", "on")[value] if option.startswith(("overlap", "sequence", "reshard", "ulysses")) else str(value)
 
     def memory_of(self, n: int) -> dict[str, float]:
         used = memory_on_npu(self.setups[self.setup[n]], self.plans.select(np.array([n])))

@@ -24,7 +24,7 @@ from evo_libra.front.front import Front
 from evo_libra.front.front import front_of as true_front
 
 Make = Callable[..., RunSpec]
-MOE = ("npus=512", "fabric.max_dimensions=3")
+MOE = ("npus=512", "fabric.max_dimensions=3", "workloads[0].tp_domain=any")
 
 
 def off_by(factor: float) -> Callable[..., Front]:

@@ -77,8 +77,8 @@ def mortal(tmp_path: Path) -> RunSpec:
 
 
 @pytest.fixture
-def executor() -> Iterator[OnScheduler]:
-    found = local_cluster(3)
+def executor(tmp_path: Path) -> Iterator[OnScheduler]:
+    found = local_cluster(3, tmp_path)
     try:
         yield found
     finally:

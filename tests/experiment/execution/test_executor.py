@@ -9,14 +9,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from command import call
 from cryptography.x509 import load_pem_x509_certificate
+from distributed.client import FutureCancelledError
 from patience import wait_for
 
 from evo_libra.errors import EvoLibraError, InputError
@@ -37,7 +37,7 @@ from evo_libra.experiment.store.messages import request
 Make = Callable[..., RunSpec]
 
 
-PLACE = Place("tls://127.0.0.1:1", {}, "")
+PLACE = Place("tls://127.0.0.1:1", {}, "", sys.path)
 
 
 def mend_until_given_up(workers: LocalWorkers) -> None:
@@ -239,29 +239,85 @@ def test_interrupted_runs_are_not_sent_any_more(make: Make, job: Job) -> None:
     assert os.listdir(Path(job.results) / ".batches" / "mine") != []  # noqa: PTH208 - names alone
 
 
-def test_a_result_that_never_comes_does_not_keep_the_program_from_ending() -> None:
-    class Never:
-        key, status = "run", "finished"
+class Answering:
+    """A future that has ended, whose result raises an error or comes."""
 
-        def result(self, timeout: float) -> None:
-            time.sleep(min(timeout, 0.01))
-            raise TimeoutError
+    key, status = "run", "finished"
 
-    class Client:
-        def close(self, timeout: float) -> None: ...
+    def __init__(self, result: Callable[[float], object], status: str = "finished") -> None:
+        self._result, self.status = result, status
 
-    executor = OnScheduler(Client())  # type: ignore[arg-type] # nothing else of it is used
-    waiting = threading.Thread(target=executor._take, args=("run", Never()), daemon=True)  # noqa: SLF001 - Dask calls it
-    waiting.start()
-    executor.close()
-    wait_for(lambda: not waiting.is_alive())
-    assert executor._ended.empty()  # noqa: SLF001 - nothing has ended
+    def result(self, timeout: float) -> object:
+        return self._result(timeout)
 
 
+def raising(error: Exception) -> Callable[[float], object]:
+    def result(timeout: float) -> object:  # noqa: ARG001 - as Dask calls it
+        raise error
+
+    return result
+
+
+class Completed(list[object]):
+    """What a client waits for."""
+
+    def add(self, future: object) -> None:
+        self.append(future)
+
+
+def answered(future: Answering) -> tuple[object, list[object]]:
+    """Return the answer of a future, and what is waited for after it."""
+    executor, waits = OnScheduler.__new__(OnScheduler), Completed()
+    executor._completed, executor._runs = waits, {"run": "a/b"}  # type: ignore[assignment]  # noqa: SLF001 - see above
+    return executor._answer(future), list(waits)  # type: ignore[arg-type]  # noqa: SLF001 - what is tested
+
+
+def test_a_result_that_does_not_come_is_asked_for_again_and_keeps_nobody_waiting() -> None:
+    late = Answering(raising(TimeoutError()))
+    assert answered(late) == (None, [late])
+    own = Answering(raising(TimeoutError("of the task")), status="error")
+    assert answered(own) == (Undelivered("the worker cannot execute it: TimeoutError: of the task"), [])
+
+
+def test_a_report_comes_as_it_is_and_an_error_is_a_sentence() -> None:
+    assert answered(Answering(lambda _: "report")) == ("report", [])
+    assert answered(Answering(raising(ValueError("x")))) == (
+        Undelivered("the worker cannot execute it: ValueError: x"), [],
+    )  # fmt: skip
+    assert answered(Answering(raising(FutureCancelledError("run", "withdrawn")))) == (None, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [3, 4])
+def test_a_batch_without_threads_to_start_ends_with_a_sentence_or_its_runs(tmp_path: Path, threads: int) -> None:
+    """Callbacks of Dask's futures took a thread each: without it no report came, and a traceback was printed."""
+    deny = f"""
+import threading
+start, left = threading.Thread.start, [{threads}]
+def deny(self):
+    left[0] -= 1
+    if left[0] < 0:
+        raise RuntimeError("can't start new thread")
+    start(self)
+threading.Thread.start = deny
+from evo_libra.ui.cli import main; main()
+"""
+    (tmp_path / "batch.yaml").write_text(
+        "problem: gpt3-4k\nengines: nsga2\nevaluations: 500\npopulation: 50\nseeds: 1\n"
+    )
+    words = [sys.executable, "-P", "-c", deny, "run", "batch.yaml", "--workers", "1"]
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert "Traceback" not in ended.stderr
+    done = len(list(tmp_path.glob("results/gpt3-4k/*/done.json")))
+    assert (ended.returncode, done) in {(0, 1), (1, 0)}
+    assert ended.returncode == 0 or "may start no more threads; finished work is kept" in ended.stderr
+
+
+@pytest.mark.slow
 def test_nothing_is_executed_again_because_the_worker_that_holds_its_report_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    executor = local_cluster(2)
+    executor = local_cluster(2, tmp_path)
     client = executor._client  # noqa: SLF001 - what is tested
     client.wait_for_workers(2)
     executed = client.submit(tempfile.mkdtemp, dir=str(tmp_path), pure=False)
@@ -293,3 +349,61 @@ def test_how_far_runs_at_work_are_is_told(make: Make, job: Job, monkeypatch: pyt
     assert run([begun, other], executor, on_news=told.append).count("done") == 2
     assert told[0] == f"1 run at work, {found.figures.evaluations} of 1,000 evaluations; 1 not begun"
     assert 0 < found.figures.evaluations < 1000
+
+
+class Silent(InProcess):
+    """An executor whose reports are lost on their way."""
+
+    def poll(self, seconds: float) -> list[tuple[str, Report | Undelivered]]:
+        super().poll(seconds)
+        return []
+
+
+def test_a_batch_ends_by_what_is_on_disk_where_reports_are_lost(
+    make: Make, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(batches, "SILENT_SECONDS", 0.0)
+    runs = tuple(make(seed=seed) for seed in range(3))
+    experiment = Experiment("lost", Path("lost.yaml"), runs, 1.0)
+    results = Path(job.results)
+    found = run_batch(experiment, plan_of(experiment, results), results, Silent(lambda: False))
+    assert {run: report.ending for run, report in found.reports.items()} == {run.id: "done" for run in runs}
+    assert all(report.figures.evaluations == 1000 for report in found.reports.values())
+
+
+class Idle(Silent):
+    """An executor that never executes what it is sent."""
+
+    def submit(self, run_id: str, run: Mapping[str, object], job: Mapping[str, object]) -> None:
+        pass
+
+
+def test_runs_that_no_worker_has_are_sent_again_and_ended(
+    make: Make, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LOOK_SECONDS", "SILENT_SECONDS", "IDLE_SECONDS"):
+        monkeypatch.setattr(batches, name, 0.0)
+    run = make()
+    experiment = Experiment("idle", Path("idle.yaml"), (run,), 1.0)
+    results = Path(job.results)
+    found = run_batch(experiment, plan_of(experiment, results), results, Idle(lambda: False))
+    assert found.reports[run.id].ending == "machine"
+    assert found.reports[run.id].error == "its workers give no report"
+
+
+def test_a_batch_that_is_asked_to_stop_ends_without_reports(
+    make: Make, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(batches, "SILENT_SECONDS", 0.0)
+    told: list[str] = []
+    run = make()
+    experiment = Experiment("stopped", Path("stopped.yaml"), (run,), 1.0)
+    results = Path(job.results)
+    found = run_batch(
+        experiment, plan_of(experiment, results), results, Idle(lambda: False), interrupted=lambda: True,
+        on_news=told.append,
+    )  # fmt: skip
+    assert found.interrupted
+    assert told[-1] == "1 run has not answered; checkpoints are kept"

@@ -90,6 +90,7 @@ def files_up_to(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", ["front", "designs"])
 def test_whatever_file_does_not_fit_the_run_has_not_failed(make: Make, job: Job, keep: str) -> None:
     spec = make(keep=keep)

@@ -29,6 +29,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "engine"), [*((name, "nsga2") for name in PROBLEMS), ("gpt3-4k", "nsga3"), ("gpt3-4k", "random")]
 )
@@ -45,6 +46,7 @@ def test_every_way_to_search_finds_the_same_front(name: str, engine: str, job: J
     assert RunFolder(Path(job.results) / spec.id).read_front().frame.equals(found.frame)
 
 
+@pytest.mark.slow
 def test_the_problem_says_how_much_of_a_search_improves_designs() -> None:
     origin = origin_of("gpt3-4k", ["search.memetic=0.25"])
     assert run_of(origin).memetic == 0.25

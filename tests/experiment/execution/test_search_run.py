@@ -88,6 +88,7 @@ def test_a_done_run_has_its_files_and_is_not_run_twice(make: Make, job: Job) -> 
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == stamps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("keep", ["front", "designs"])
 def test_a_longer_run_goes_on_from_a_shorter_one_to_the_same_bytes(
@@ -105,6 +106,7 @@ def test_a_longer_run_goes_on_from_a_shorter_one_to_the_same_bytes(
         assert bytes_of(long, job, name) == bytes_of(long, straight, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", ["front", "designs"])
 def test_an_interrupted_run_goes_on_to_the_same_bytes(make: Make, job: Job, tmp_path: Path, keep: str) -> None:
     spec = make(keep=keep)

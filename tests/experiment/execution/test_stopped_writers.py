@@ -160,6 +160,7 @@ def failing(spec: RunSpec, job: Job) -> Job:
     return job
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "links"),
     [
@@ -227,6 +228,7 @@ def harm(spec: RunSpec, job: Job, writes: Writes, stop_at: int) -> str:
     return "" if fine else f"{others[0]}, {report}, {different}"
 
 
+@pytest.mark.slow
 def test_a_process_that_was_stopped_past_its_lease_loses_the_run(make: Make, job: Job) -> None:
     spec, other = make(), replace(job, batch="other")
     given = repr((spec.data(), asdict(job)))

@@ -220,6 +220,7 @@ def merged(base: Any, over: Any) -> Any:
     return over
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(FILES, FILES)
 def test_including_merges_mappings_and_keeps_the_places(

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import little_work
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.job import Job
@@ -68,6 +69,7 @@ def statuses(catalogue: Catalogue) -> dict[str, str]:
     return {run.id: run.status for run in catalogue.runs()}
 
 
+@pytest.mark.slow
 def test_runs_are_what_their_files_show(make: Make, job: Job) -> None:
     done, begun, planned = make(seed=1), make(seed=2), replace(make(seed=3), label="npus=4")
     experiment = Experiment("mine", Path("mine.yaml"), (done, begun, planned), 1.0)
@@ -125,6 +127,7 @@ def test_a_run_whose_holder_is_gone_is_interrupted(make: Make, job: Job, monkeyp
     assert catalogue.runs()[0].status == "interrupted"
 
 
+@pytest.mark.slow
 def test_refresh_sees_what_is_new_changed_and_gone(make: Make, job: Job) -> None:
     one, two = make(seed=1), make(seed=2)
     catalogue = opened(job)
@@ -158,6 +161,7 @@ def test_the_index_is_used_and_may_be_lost_or_damaged(make: Make, job: Job, cach
         catalogue.close()
 
 
+@pytest.mark.slow
 def test_a_listing_imports_no_arrays_and_makes_no_path_of_a_run(make: Make, job: Job) -> None:
     perform(make(), job)
     words = [sys.executable, "-c", LISTED, job.results]
@@ -210,6 +214,20 @@ def test_runs_are_found_by_path_id_and_part(make: Make, job: Job) -> None:
         catalogue.find("nothing")
 
 
+def test_the_whole_name_of_a_problem_names_its_run(make: Make, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = make(seed=1), make(seed=2)
+    for spec in (one, two):
+        perform(spec, job)
+    catalogue = opened(job)
+    runs = catalogue.runs()
+    named = {f"{name}/{run.id.partition('/')[2]}": run for name, run in zip(("four", "four-more"), runs, strict=True)}
+    renamed = {run_id: replace(run, id=run_id) for run_id, run in named.items()}
+    monkeypatch.setattr(catalogue, "_runs", renamed)
+    assert catalogue.find("four").id.startswith("four/")
+    with pytest.raises(InputError, match="stands for 2 runs"):
+        catalogue.find("fou")
+
+
 def test_a_run_of_two_experiments_is_found_by_both(make: Make, job: Job) -> None:
     shared, own = make(seed=1), make(seed=2)
     perform(shared, job)
@@ -255,6 +273,13 @@ def test_filters_choose_and_orders_sort(make: Make, job: Job) -> None:
             parse_filter(wrong)
     with pytest.raises(InputError, match="did you mean 'seed'"):
         catalogue.runs(sort="sed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ["a=$a ", "-a ", "id:a "])
+def test_a_filter_takes_time_in_proportion_to_its_length(word: str) -> None:
+    with little_work():
+        parse_filter(word * (120_000 // len(word)))
 
 
 def test_the_catalogue_is_a_frame(make: Make, job: Job) -> None:
@@ -430,8 +455,12 @@ def test_a_damaged_front_is_refused_and_a_damaged_mark_is_none(make: Make, job: 
 
 
 def test_a_word_that_is_nearly_a_filter_is_told_how_to_be_one(job: Job) -> None:
-    with pytest.raises(InputError, match="'-seed=3' is no filter; write -seed:3"):
-        opened(job).runs("-seed=3")
+    with pytest.raises(
+        InputError, match="character 8 of 'status=done': 'done' is no number; for a text write status:done"
+    ):
+        opened(job).runs("status=done")
+    with pytest.raises(InputError, match="character 4 of '#3 sed<4': unknown field 'sed'"):
+        opened(job).runs("#3 sed<4")
     assert opened(job).runs("npus=3") == []  # a label may say so
 
 

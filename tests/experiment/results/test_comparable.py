@@ -43,6 +43,7 @@ def kept(folder: Path, problem: str, *assignments: str) -> Subject:
 DENSE_4K, DENSE_32K, MIXTRAL = map(design_file, ("dense-4k", "dense-32k", "mixtral-8x7b-256"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "other", "ranked"),
     [
@@ -85,6 +86,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_times_are_per_sequence_where_an_iteration_is_another_amount_of_work(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,6 +101,7 @@ def test_times_are_per_sequence_where_an_iteration_is_another_amount_of_work(
     assert "sequences/s" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_different_problems_are_shown_one_by_one(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("compare", "problem:*", "--out", results) == 0
     shown = capsys.readouterr().out

@@ -50,6 +50,7 @@ def test_laws_of_the_indicators(one: int, other: int) -> None:
         assert found.coverage[name, "best"] == pytest.approx(share)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.sampled_from([2, 3]))
 def test_attainment_surfaces_are_what_they_are_called(seeds: list[int], objectives: int) -> None:

@@ -28,7 +28,7 @@ from evo_libra.ui.terminal.breakdown import break_down
 from evo_libra.ui.terminal.details import Design
 
 MOE_DESIGN = "SW(8)@nvlink4:225_RI(64)@optics-400g:50"
-SMALL = ("npus=512", "fabric.max_dimensions=3")
+SMALL = ("npus=512", "fabric.max_dimensions=3", "workloads[0].tp_domain=any")
 LAYER = "HYBRID_TRANSFORMER\n1\nl -1 10 NONE 0 10 NONE 0 10 ALLREDUCE {} 10\n"
 LINEAR = "name: own\nsource: none\ntechnologies:\n"
 PRICES = "  {}: {{link_usd_per_GBps: {}, switch_usd_per_GBps: 1, nic_usd_per_GBps: 1}}\n"
@@ -56,6 +56,7 @@ def test_the_order_of_process_groups_makes_another_problem() -> None:
     assert milliseconds(build(inner.origin), MOE_DESIGN) != milliseconds(build(outer.origin), MOE_DESIGN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["{tp: 8, ep: 64}", "{ep: 64, tp: 8}", "{dp: 1, ep: 64, tp: 8}"])
 def test_process_groups_as_a_list_are_the_same_problem(order: str) -> None:
     data = json.loads(order.replace("{", '{"').replace(", ", ', "').replace(":", '":'))
@@ -98,7 +99,9 @@ def test_a_manifest_whose_keys_a_tool_has_sorted_gives_the_problem_again(order: 
 
 
 def test_a_file_that_includes_another_says_the_order(tmp_path: Path) -> None:
-    (tmp_path / "base.yaml").write_text("problem: moe-4k\nset: {'workloads[0].parallelism': {tp: 8, dp: 8}}\n")
+    (tmp_path / "base.yaml").write_text(
+        "problem: moe-4k\nset: {'workloads[0].parallelism': {tp: 8, dp: 8}, 'workloads[0].tp_domain': any}\n"
+    )
     (tmp_path / "e.yaml").write_text(
         "include: base.yaml\nset: {'workloads[0].parallelism': {ep: 64, dp: 8, tp: 8}}\nevaluations: 100\n"
     )

@@ -94,6 +94,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Job]:
     return executed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [
     # Designs that are kept are of islands that are improved, too.
     pytest.param(way, marks=[pytest.mark.slow] if way in ("islands", "improved islands", "gap", "kept") else [])
@@ -114,6 +115,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(job: Job, way: str, straig
     assert found.identical
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_longer_run_is_what_it_would_have_been_from_the_start(
     job: Job, way: str, straight: Callable[[str], Job]
@@ -127,6 +129,7 @@ def test_a_longer_run_is_what_it_would_have_been_from_the_start(
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "ended"), [("stagnation", STAGNATION), ("gap", GAP), ("memetic", EVALUATIONS)])
 def test_what_ended_a_run_is_told_and_ends_a_longer_one_there_too(job: Job, way: str, ended: str) -> None:
     short, long = planned(**WAYS[way]), planned(**WAYS[way], evaluations=6000)
@@ -138,6 +141,7 @@ def test_what_ended_a_run_is_told_and_ends_a_longer_one_there_too(job: Job, way:
         assert files_of(short, job) == files_of(long, job)
 
 
+@pytest.mark.slow
 def test_seconds_end_a_run_and_more_of_them_extend_it(job: Job) -> None:
     short = planned(seconds=0.001, evaluations=10**9)
     long = planned(seconds=0.3, evaluations=10**9)
@@ -186,6 +190,7 @@ def test_what_pays_is_done_unless_it_is_told_otherwise() -> None:
     assert planned_run(origin_of("gpt3-4k", ["bandwidth=optimal"])).memetic == 0.0
 
 
+@pytest.mark.slow
 def test_a_run_starts_from_an_earlier_front(job: Job, tmp_path: Path) -> None:
     earlier = planned(evaluations=2000)
     perform(earlier, job)
@@ -210,6 +215,7 @@ def test_a_run_starts_from_an_earlier_front(job: Job, tmp_path: Path) -> None:
     assert "have changed since this was planned" in report.error
 
 
+@pytest.mark.slow
 def test_a_run_starts_from_several_fronts_and_from_each_design_once(job: Job, tmp_path: Path) -> None:
     earlier = [planned(evaluations=count, seed=count) for count in (500, 600)]
     for spec in earlier:
@@ -284,6 +290,7 @@ runs:
         load_experiment(tmp_path / "bad.yaml")
 
 
+@pytest.mark.slow
 def test_kept_designs_are_cut_where_a_checkpoint_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(designs_module, "PART", 70)
     problem = build(planned().origin)

@@ -174,6 +174,7 @@ def hold(folder: str, turns: int, broken: multiprocessing.Queue[str]) -> None:
                 broken.put(str(error))
 
 
+@pytest.mark.slow
 def test_processes_never_meet_inside(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     broken: multiprocessing.Queue[str] = context.Queue()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import sqlite3
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import damage_stores
+import polars as pl
 import pytest
 from command import call
 from damage_stores import DAMAGES, Store, as_somebody, damage_cache, damage_store, no_longer_than
@@ -27,7 +30,16 @@ from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.claim import acquire, current_claim, release
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder, damaged_files
 from evo_libra.files.checked_json import checker
-from evo_libra.files.integrity import DamagedError, parse_json, parse_line, read_bytes, seal_json, seal_line
+from evo_libra.files.integrity import (
+    DamagedError,
+    parse_json,
+    parse_line,
+    read_archive,
+    read_bytes,
+    seal_archive,
+    seal_json,
+    seal_line,
+)
 from evo_libra.front.front import Front
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
@@ -53,6 +65,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVO_LIBRA_CACHE", str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_file_is_named_and_no_wrong_figure_is_shown(store: Store, kind: str) -> None:
     assert tuple(store.files()) == KINDS
@@ -60,12 +73,14 @@ def test_a_damaged_file_is_named_and_no_wrong_figure_is_shown(store: Store, kind
     assert found["pipe"] == found["folder"] == found["forbid"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["manifest.json", "done.json", "front.parquet", "designs-*.parquet"])
 def test_a_damaged_run_is_done_again(store: Store, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(damage_stores, "AGAIN", 7)  # a flipped bit, and a folder in its place
     damage_store(store, kind, 8, seed=1)
 
 
+@pytest.mark.slow
 def test_a_damaged_evaluation_is_done_again(tmp_path: Path) -> None:
     assert damage_cache(tmp_path, 60)["missing"]
 
@@ -146,6 +161,7 @@ def test_a_front_that_was_copied_elsewhere_is_refused_when_it_is_damaged(make: M
             genes_from(problem, [copy])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_told_and_the_rest_is_listed(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +197,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_listed(
         os.rmdir(odd)  # noqa: PTH106 - its name is bytes
 
 
+@pytest.mark.slow
 def test_comparisons_leave_damaged_runs_out_and_refuse_them_by_name(
     make: Make, job: Job, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -301,3 +318,35 @@ def test_a_damaged_row_of_an_index_is_read_from_the_files(
         assert changed.rowcount == 1
     with contextlib.closing(Catalogue.open(job.results)) as catalogue:
         assert catalogue.runs() == known
+
+
+def sealed_archive(path: Path, **parts: bytes) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {"head.npy": array_file(b"{}"), **parts}.items():
+            archive.writestr(name.replace("_npy", ".npy"), content)
+    path.write_bytes(seal_archive(buffer.getvalue()))
+
+
+def array_file(content: bytes, shape: str | None = None) -> bytes:
+    """Return an array of bytes that says that it has another shape."""
+    head = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape or f'({len(content)},)'}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + content
+
+
+@pytest.mark.parametrize("part", [array_file(bytes(10_000_000)), array_file(b"a", "(1000000000000,)")])
+def test_a_checkpoint_whose_sizes_lie_is_refused(part: bytes, tmp_path: Path) -> None:
+    sealed_archive(tmp_path / "checkpoint.npz", a_npy=part)
+    with pytest.raises(DamagedError, match="is no checkpoint; search again without --resume"):
+        read_archive(tmp_path / "checkpoint.npz")
+
+
+def test_a_table_whose_reader_panics_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(_: object) -> None:
+        raise pl.exceptions.PanicException("range end index 70368744177920 out of range")
+
+    path = tmp_path / "front.parquet"
+    Front(pl.DataFrame({"id": [0], "time_ms": [1.0]}), ("time_ms",)).write(path)
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    with pytest.raises(DamagedError, match="is no Parquet file"):
+        Front.read(path)

@@ -95,6 +95,7 @@ def test_what_a_killed_writer_left_is_swept(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["attempt-mine", "manifest.json"]
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.integers(0, 2**32), st.integers(0, 10**12))
 def test_a_checkpoint_comes_back_as_it_was(

@@ -35,6 +35,7 @@ def share(name: str, extent: int, stride: int, npus: int, pattern: Pattern = Pat
     return float(BY_NAME[name].share(pattern, np.array([extent]), np.array([stride]), np.array([npus]))[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
 def test_every_block_meets_the_laws(block: Ring) -> None:
     # Three tiers of switches are only built where the switches are small.
@@ -344,11 +345,13 @@ def run_with(folder: Path, entry: str) -> subprocess.CompletedProcess[str]:
     return run_to_end([sys.executable, "-c", ASK], cwd=folder, env={**os.environ, "PYTHONPATH": path})
 
 
+@pytest.mark.slow
 def test_a_block_of_ones_own_is_one_file(tmp_path: Path) -> None:
     found = run_with(tmp_path, "BLOCK")
     assert found.stderr == ""
     assert found.stdout == f"ST(4) [] [{len(BLOCKS)}]\n"
 
 
+@pytest.mark.slow
 def test_what_is_no_block_is_named(tmp_path: Path) -> None:
     assert "entry point 'star' of group evo_libra.blocks is no block but 7" in run_with(tmp_path, "WRONG").stderr

@@ -171,6 +171,7 @@ def test_all_to_all_of_a_whole_dimension_is_the_best_there_is(name: str, npus: i
     assert share == pytest.approx(most_exchanged(arcs_of(name, npus), [list(range(npus))]), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "npus"), [*SMALL, ("mesh-2d", 20)])
 def test_shrinking_of_a_whole_dimension_is_the_best_there_is(name: str, npus: int) -> None:
     share = BY_NAME[name].share(Pattern.SHRINKING, np.array([npus]), np.array([1]), np.array([npus]))[0]

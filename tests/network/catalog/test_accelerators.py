@@ -296,8 +296,8 @@ def asked(it: Accelerator, what: str) -> str:
         ("a100-80gb", "peak_rate fp8", "a100-80gb has no peak rate for fp8; it has bf16, int8"),
         ("tpu-v4", "gemm_constants fp8", "tpu-v4 has no kernel constants for fp8; it has bf16, int8"),
         ("mi300x", "bus_constants xgmi", "mi300x has no measured collectives for xgmi; none are known"),
-        ("tpu-v6e", "power_draw", "tpu-v6e has no power, as no source gives it"),
-        ("gb200", "price_range", "gb200 has no price, as no source gives it"),
+        ("tpu-v6e", "power_draw", "tpu-v6e has no power because no source gives it"),
+        ("gb200", "price_range", "gb200 has no price because no source gives it"),
         ("h100-80gb", "wire_rate nvlink3", "h100-80gb has no ports for nvlink3; it has nvlink4, pcie5"),
     ],
 )

@@ -23,6 +23,7 @@ def code(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_catalogue_of_the_example_loads(tmp_path: Path) -> None:
     example, asked, problem = code(OWN, "yaml")
     (tmp_path / "ours.yaml").write_text(example)

@@ -89,6 +89,7 @@ def test_every_figure_has_a_source_and_a_year(path: Path) -> None:
 SAYS_NOTHING = ("known", "from the internet", "set here", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_source_that_is_gone_or_says_nothing_is_found(path: Path) -> None:
     entries = [{name: entry} for name, entry in read(path).items()]

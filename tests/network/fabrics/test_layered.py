@@ -61,7 +61,7 @@ def test_a_grid_holds_its_layer() -> None:
     with pytest.raises(InputError, match="layer 1: a grid of 2 x 3 does not hold its 4 nodes"):
         fabric(down, within=(grid,))
     short = Within(1, (2, 2), (AffineMap((1,), ((1,),), (0,), 1),), 1.0)
-    with pytest.raises(InputError, match="layer 1: an affine map needs 2 rows, as the grid is 2 x 2"):
+    with pytest.raises(InputError, match="layer 1: an affine map needs 2 rows because the grid is 2 x 2"):
         fabric(down, within=(short,))
     with pytest.raises(InputError, match="links within layer 2; allowed: 0 to 1"):
         fabric(down, within=(Within(2, (4,), (), 1.0),))

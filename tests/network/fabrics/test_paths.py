@@ -27,6 +27,7 @@ def test_zcube_by_hand() -> None:
     assert (path_lengths(fabric, "none").diameter, one_switch_failed(fabric, "none").diameter) == (3.0, 4.0)
 
 
+@pytest.mark.slow
 def test_dragonfly_differs_by_source() -> None:
     """The dragonfly of h = 4 has no digits. Its NPUs have two mean path lengths, 4.69573 for a quarter of them."""
     found = path_lengths(replace(parse_named("dragonfly(4)"), server=1), "none")
@@ -34,6 +35,7 @@ def test_dragonfly_differs_by_source() -> None:
     assert found.mean == pytest.approx(0.25 * 4.69573 + 0.75 * 4.67299, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["zcube(4, 3)", "bcube(8, 2)", "roft(64, 8)", "rail-only(64, 8)", "zcube-partial(4)"])
 def test_digits_are_the_graph(name: str) -> None:
     fabric = parse_named(name)
@@ -44,6 +46,7 @@ def test_digits_are_the_graph(name: str) -> None:
         assert by_digits.diameter == by_graph.diameter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_random_fabrics_are_brute_force(seed: int) -> None:
     forwarding = FORWARDING[seed % 3]
@@ -63,6 +66,7 @@ def test_random_fabrics_are_brute_force(seed: int) -> None:
         assert whole.mean == pytest.approx(sum(found) / len(found), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_failures_of_random_fabrics_are_the_graph(seed: int) -> None:
     fabric = random_fabric(100 + seed, 32, "any")
@@ -99,6 +103,7 @@ def test_a_switch_that_cuts_npus_off() -> None:
     assert (found.mean, found.diameter) == (inf, inf)
 
 
+@pytest.mark.slow
 def test_a_graph_beyond_its_cap_is_refused() -> None:
     """Four links of an NPU to blocks of five switches are no digit: 4,096 kinds of NPUs times 20,480 switches."""
     fabric = LayeredFabric((20480, 20480), (Between(0, 1, 4096, 4096, 4, rate=1.0),), server=1)

@@ -58,6 +58,7 @@ def drawn(seed: int, npus: int) -> tuple[LayeredFabric, Traffic, Policy]:
     return random_fabric(seed, npus, forwarding), traffic, Policy(paths, forwarding)
 
 
+@pytest.mark.slow
 @pytest.mark.costly
 @pytest.mark.parametrize(
     ("seed", "npus"), [*((seed, 64) for seed in range(_FEW_64)), *((seed, 256) for seed in range(_FEW_256))]
@@ -72,6 +73,7 @@ def test_random_fabrics_are_the_simulation(seed: int, npus: int) -> None:
         assert throughput(fabric, traffic, policy).rate == pytest.approx(simulated, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["zcube(4, 3)", "rail-only(128, 8)", "zcube-partial(4)"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_digits_are_the_graph(name: str, kind: str) -> None:
@@ -128,6 +130,7 @@ def test_steps_of_data_halve_the_bytes() -> None:
         throughput(fabric, Traffic("data", 1, 6), Policy("shortest", "none"))
 
 
+@pytest.mark.slow
 def test_a_leaf_that_fails_takes_ports() -> None:
     """A ToR of HPN is one of two of its NPUs. A leaf of a tree of rails is one of 8, and the server forwards."""
     data = Traffic("data", 8, 8)
@@ -137,6 +140,7 @@ def test_a_leaf_that_fails_takes_ports() -> None:
     assert slow_downs(parse_named("roft(64, 8)"), data, Policy("shortest", "none"))[0] == inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["zcube(4, 2)", "zcube(2, 3)", "hpn(32, 8)"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_failures_by_digits_are_the_graph(name: str, kind: str) -> None:

@@ -45,9 +45,9 @@ def longest_ways(
     together = len(blocks) == 1 and _fit(systems, leaves)
     above = [0, 0] if together else above
     taken = [used + own for used, own in blocks]
-    in_row = max(row // taken[0], 1)
-    deep, bands = ceil(taken[0] / row), ceil(len(blocks) / in_row)
     one_row = sum(taken) + sum(above) <= row
+    in_row = len(blocks) if one_row else max(row // taken[0], 1)
+    deep, bands = ceil(taken[0] / row), ceil(len(blocks) / in_row)
     half = ceil((len(blocks) if one_row else bands) / 2)
     tiers = _above(above, row, half * taken[0] if one_row else half * deep, _width(taken, in_row, row), one_row=one_row)
     leaf_cells, longest = [], 0.0

@@ -226,6 +226,7 @@ _FAMILIES = st.sampled_from(["rail-only", "rail-optimised", "tor", "fat-tree"])
 _ORDERS = st.lists(st.tuples(st.integers(1, 200), _FAMILIES, st.sampled_from([1.0, 2.0])), min_size=1, max_size=5)
 
 
+@pytest.mark.slow
 @given(_ORDERS)
 @costly(100)
 def test_an_order_costs_the_same_alone_and_in_a_list(orders: list[tuple[int, Family, float]]) -> None:
@@ -256,6 +257,7 @@ def test_sums_agree_to_the_cent(count: int, family: Family, ratio: float) -> Non
     assert bill.usd_of("systems").value == count * 400_000
 
 
+@pytest.mark.slow
 @given(st.integers(1, 300), st.integers(1, 50), st.sampled_from(["rail-optimised", "tor", "fat-tree"]))
 def test_more_systems_never_cost_less(count: int, more: int, family: Family) -> None:
     small, large = (billed(made(), number, family=family).order_usd().value for number in (count, count + more))

@@ -139,6 +139,7 @@ def test_one_switch_is_the_same_network_in_each_family() -> None:
     assert offered.reasons == ("fat-tree: its networks are those of another family of the file",)
 
 
+@pytest.mark.slow
 def test_orders_do_not_depend_on_what_else_is_offered() -> None:
     file = "{systems: %s, npus: {about: 2048}}"
     both = _offered(file % "[hgx-b300, gb300-nvl72]").orders
@@ -185,6 +186,7 @@ def test_unknown_names_are_mistakes_with_their_key(text: str, key: str, name: st
     assert [mistake.key for mistake in caught.value.mistakes] == [key]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("npus", ["8192", "{about: 8192}", pytest.param("{about: 16384}", marks=pytest.mark.slow)])
 def test_all_orders_pass_the_check_and_differ(npus: str) -> None:
     choices = _choices(f"{{systems: {SIX}, npus: {npus}}}")
@@ -196,6 +198,7 @@ def test_all_orders_pass_the_check_and_differ(npus: str) -> None:
     assert orders == orders_of(choices, SOLD).orders
 
 
+@pytest.mark.slow
 def test_a_large_file_is_quick() -> None:
     choices = _choices(
         f"{{systems: {SIX}, npus: {{about: 8192}}, fabric: {{switches: [qm9700, q3400-ra, sn5600, th5-64, th5-512]}}}}"

@@ -153,6 +153,7 @@ def offered(file: str) -> list[str]:
     return [written(order, own) for order in orders_of(choices, PRODUCTS, priced=True).orders]
 
 
+@pytest.mark.slow
 def test_they_are_offered_where_a_file_names_them() -> None:
     file = "{systems: hgx-h200, npus: 192, fabric: {families: %s, switches: %s}}"
     rails = [text for text in offered(file % ("[ocs-rails, tor]", "qm9700")) if "ocs" in text]

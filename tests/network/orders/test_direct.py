@@ -171,6 +171,7 @@ def test_times_are_those_of_the_block_of_designs(family: Any, count: int) -> Non
                     assert other.share(pattern, *group)[0] == pytest.approx(one.share(pattern, *group)[0]), group
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "ports", "npus"), [(36, 7, 2), (72, 64, 8), (61, 64, 8), (128, 128, 8)])
 def test_shares_are_those_of_all_messages_on_all_links(count: int, ports: int, npus: int) -> None:
     """An all-to-all of all NPUs, link by link; 61 systems have a group that is not full, and a switch with one."""

@@ -145,6 +145,7 @@ def test_no_cable_reaches_other_groups() -> None:
         laid(made(7, {"dac": _DAC}), 36, family="dragonfly")
 
 
+@pytest.mark.slow
 @given(
     count=st.integers(2, 600), ports=st.sampled_from([16, 64, 128]), family=st.sampled_from(["dragonfly", "hyperx"]),
     system=st.sampled_from([_PAIR, _HGX]), ratio=st.sampled_from([0.5, 1.0, 2.0]), planes=st.sampled_from([1, 2]),

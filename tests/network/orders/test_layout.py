@@ -186,6 +186,7 @@ def test_a_system_without_a_network_stands_in_racks() -> None:
 _FAMILIES = st.sampled_from(["rail-only", "rail-optimised", "tor", "fat-tree"])
 
 
+@pytest.mark.slow
 @given(st.integers(1, 300), _FAMILIES, st.sampled_from([1, 2, 7]))
 def test_runs_have_all_links_and_modules_serve_them(count: int, family: str, ratio: int) -> None:
     products = made({"sr": _SR | {"reach_m": 500}})

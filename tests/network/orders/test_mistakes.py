@@ -251,6 +251,7 @@ def packaged_text() -> str:
     return "".join([(folder / "products-2026.yaml").read_text(), *parts])
 
 
+@pytest.mark.slow
 def test_the_file_of_the_package_has_lines_of_its_own_mistakes(tmp_path: Path) -> None:
     text = packaged_text()
     (tmp_path / "ours.yaml").write_text(text.replace("nics: [connectx-6]", "nics: [connectx-66]"))
@@ -278,6 +279,7 @@ def paths(data: Any, path: str = "") -> Iterator[str]:
         yield from paths(item, f"{path}{key}/")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0, -1, "x", None, [], {}], ids=str)
 def test_any_value_loads_or_is_a_mistake_with_its_place(tmp_path: Path, value: Any) -> None:
     for path in paths(OWN):

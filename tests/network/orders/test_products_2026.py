@@ -183,6 +183,7 @@ ELSEWHERE = re.compile(
 """Reasons for a figure that no source gives: where it was looked for, or who has it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_figure_that_no_source_gives_says_where_it_was_looked_for(name: str) -> None:
     entry = ENTRIES[name]

@@ -17,8 +17,8 @@ def test_a_leaf_of_much_power_takes_the_place_of_a_server() -> None:
     large = read_order("1024 hgx-b300 / 1 x 800G / q3400-ra tor 4:1", PRODUCTS)
     (said,) = remarks(large, PRODUCTS)
     assert said == (
-        "a rack of 60 kW takes 3 hgx-b300 with their leaves and 4 without them, as q3400-ra takes 6.71 kW with "
-        "its modules; a leaf joins fewer systems, so that more traffic leaves it"
+        "a rack of 60 kW takes 3 hgx-b300 with their leaves and 4 without them because q3400-ra takes 6.71 kW with "
+        "its modules; a leaf joins fewer systems, so more traffic leaves it"
     )
     assert remarks(read_order("1024 hgx-b300 / 1 x 400G / qm9700 tor 4:1", PRODUCTS), PRODUCTS) == []
     assert remarks(read_order("1024 hgx-b300 / 1 x 800G / q3400-ra fat tree 4:1", PRODUCTS), PRODUCTS) == []
@@ -29,4 +29,6 @@ def test_a_leaf_takes_units_of_a_server() -> None:
     small = {"npus": 8, "rails": 8, "kW": 1.0, "height_U": 8}
     products = catalogue(system=small, nic={"ports": 1, "Gbps": 400}, switch=switch_of(128))
     (said,) = remarks(order_of(products, 60, family="tor"), products)
-    assert said.startswith("a rack of 48 units takes 5 box with their leaves and 6 without them, as switch takes 1;")
+    assert said.startswith(
+        "a rack of 48 units takes 5 box with their leaves and 6 without them because switch takes 1;"
+    )

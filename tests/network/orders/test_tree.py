@@ -172,6 +172,7 @@ def test_a_larger_switch_can_have_less_above_a_leaf_where_a_smaller_one_rounds_u
     assert [one.leaf_share for one in found.values()] == [16 / 108, 1 / 7]
 
 
+@pytest.mark.slow
 @given(
     st.integers(2, 1000), st.sampled_from([_HGX, _NVL72]), st.sampled_from([1.0, 2.0, 3.0, 4.0, 7.0]),
     st.lists(st.integers(40, 600), min_size=2, max_size=2, unique=True).map(sorted),
@@ -190,6 +191,7 @@ def test_a_larger_switch_has_no_less_above_a_leaf_than_a_smaller_one_rounds_up(
         assert small.leaf_share <= large.leaf_share * (1 + (ratio - 1) / small.down) + 1e-12
 
 
+@pytest.mark.slow
 @given(
     st.integers(2, 2000), st.sampled_from([_HGX, _NVL72]), st.sampled_from([1.0, 2.0, 3.0, 7.0]),
     st.lists(st.integers(40, 600), min_size=2, max_size=2, unique=True).map(sorted),
@@ -248,6 +250,7 @@ def _tree_or_none(count: int, ports: int, system: dict[str, Any], family: Family
         return None
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 600), st.integers(32, 512), st.integers(0, 300), _SYSTEMS, _FAMILIES,
     st.sampled_from([0.5, 1.0, 2.0, 3.0]),
@@ -264,6 +267,7 @@ def test_a_larger_switch_is_never_worse(
     assert large.leaf_share >= min(1.0, 1.0 / ratio)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 600), st.integers(32, 512), _SYSTEMS, _FAMILIES, st.sampled_from([0.5, 1.0, 2.0, 3.0, 7.0]))
 def test_ports_are_enough_and_shares_are_those_of_links(
     count: int, ports: int, system: dict[str, Any], family: Family, ratio: float
@@ -281,6 +285,7 @@ def test_ports_are_enough_and_shares_are_those_of_links(
     assert 0 < found.pod_share <= found.leaf_share <= 1
 
 
+@pytest.mark.slow
 @given(st.integers(1, 400), st.integers(1, 100), st.sampled_from([32, 64, 144]), _SYSTEMS, _FAMILIES)
 def test_counts_grow_with_systems(count: int, more: int, ports: int, system: dict[str, Any], family: Family) -> None:
     small, large = (_tree_or_none(number, ports, system, family, 1.0) for number in (count, count + more))

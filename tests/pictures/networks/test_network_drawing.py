@@ -34,6 +34,7 @@ def llama() -> Problem:
     return load_problem(design_file("llama3-405b-16k"))
 
 
+@pytest.mark.slow
 def test_switches_of_a_plane_are_those_of_the_bill(llama: Problem) -> None:
     inner, outer = drawn_network(DESIGN, llama).dimensions
     assert outer.levels == (512, 512, 256)
@@ -52,6 +53,7 @@ def kit_of(radix: int) -> Kit:
     return replace(kit, switch=replace(kit.switch, ports=radix))
 
 
+@pytest.mark.slow
 @given(st.integers(2, 65_536), st.sampled_from([8, 36, 64, 65, 72, 144]))
 def test_tiers_add_up_to_the_switches_of_the_bill(npus: int, radix: int) -> None:
     depth = int(tiers(np.array(npus), radix))

@@ -34,6 +34,7 @@ LABELS: dict[str, Any] = {
 COLOURS = ("0072b2", "e69f00", "009e73", "cc79a7", "d55e00", "56b4e9", "f0e442", "7f3c8d", "999999")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_search_shows_its_front_before_it_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, busy: bool
@@ -57,6 +58,7 @@ def test_a_search_shows_its_front_before_it_draws(
     assert (capsys.readouterr().out == f"plot   {pictures[0]}\n") if pictures else True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "drawn"), [([], True), (["--no-plot"], False), (["--json"], False), (["--json", "--plot"], True)]
 )
@@ -95,6 +97,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     return figures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
 @pytest.mark.parametrize("count", [40, pytest.param(1500, marks=pytest.mark.slow)])
 def test_the_same_points_give_the_same_bytes(tmp_path: Path, suffix: str, count: int) -> None:
@@ -104,6 +107,7 @@ def test_the_same_points_give_the_same_bytes(tmp_path: Path, suffix: str, count:
     assert first != written(tmp_path / f"c{suffix}", series[:1])
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
     paths = [tmp_path / f"figure{suffix}" for suffix in (".png", ".pdf", ".svg")]
     program = f"""
@@ -126,6 +130,7 @@ for path in {list(map(str, paths))!r}:
         assert path.read_bytes() == written(tmp_path / f"here{path.suffix}", series), path.suffix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "start"), [(".png", b"\x89PNG"), (".PNG", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")]
 )
@@ -145,6 +150,7 @@ def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_users_settings_neither_matter_nor_change(tmp_path: Path) -> None:
     expected = written(tmp_path / "a.png", [front()])
     with mpl.rc_context({"font.size": 20, "axes.facecolor": "black", "savefig.dpi": 30, "savefig.transparent": True}):
@@ -153,17 +159,20 @@ def test_the_users_settings_neither_matter_nor_change(tmp_path: Path) -> None:
         assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 def test_the_size_fits_two_columns(tmp_path: Path) -> None:
     assert Image.open(io.BytesIO(written(tmp_path / "a.png", [front()]))).size == (1145, 640)
     assert 'width="515.52pt" height="288pt"' in svg(tmp_path, [front()])
 
 
+@pytest.mark.slow
 def test_fonts_are_embedded_as_truetype(tmp_path: Path) -> None:
     content = written(tmp_path / "a.pdf", [front()])
     assert b"/CIDFontType2" in content
     assert b"/Type3" not in content
 
 
+@pytest.mark.slow
 def test_every_point_is_drawn_in_the_colour_of_its_series(tmp_path: Path) -> None:
     series = [front(10 + i, f"name {i}", seed=i) for i in range(9)]
     content = svg(tmp_path, series)
@@ -171,6 +180,7 @@ def test_every_point_is_drawn_in_the_colour_of_its_series(tmp_path: Path) -> Non
         assert len(re.findall(rf"<use [^>]*fill: #{colour}; stroke: #000000", content)) == one.x.size + 1
 
 
+@pytest.mark.slow
 def test_markers_differ_in_shape(tmp_path: Path, drawn: list[Figure]) -> None:
     written(tmp_path / "a.png", [front(3, f"name {i}") for i in range(9)])
     lines = drawn[0].axes[0].lines
@@ -178,6 +188,7 @@ def test_markers_differ_in_shape(tmp_path: Path, drawn: list[Figure]) -> None:
     assert {line.get_linestyle() for line in lines} == {"None"}
 
 
+@pytest.mark.slow
 def test_many_points_are_rasterised(tmp_path: Path) -> None:
     assert "<image" not in svg(tmp_path, [front(999)])
     assert "<image" in svg(tmp_path, [front(1000)])
@@ -199,6 +210,7 @@ def test_values_that_cannot_be_drawn_are_refused(tmp_path: Path, value: float, m
 RANGES = [(680, 920), (1e6, 4e7), (0.7, 55), (1e-9, 1e12), (3, 3), (1e-300, 1e300), (1000, 1001)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", RANGES)
 @pytest.mark.parametrize("log", [False, True])
 def test_tick_labels_are_plain_and_do_not_overlap(
@@ -214,6 +226,7 @@ def test_tick_labels_are_plain_and_do_not_overlap(
         assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
 
 
+@pytest.mark.slow
 def test_times_are_shown_in_the_unit_that_suits_them(tmp_path: Path, drawn: list[Figure]) -> None:
     few = Series(np.array([1e6, 2e6]), np.array([0.0002, 0.0004]), "a")
     written(tmp_path / "figure.svg", [few])
@@ -224,6 +237,7 @@ def test_times_are_shown_in_the_unit_that_suits_them(tmp_path: Path, drawn: list
     assert {label.get_text() for label in axes.get_yticklabels()} >= {"200", "300", "400"}
 
 
+@pytest.mark.slow
 def test_surfaces_show_times_in_the_unit_that_suits_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figures: list[Figure] = []
     monkeypatch.setattr(module, "Figure", lambda *args, **more: figures.append(Figure(*args, **more)) or figures[0])
@@ -234,12 +248,14 @@ def test_surfaces_show_times_in_the_unit_that_suits_them(tmp_path: Path, monkeyp
     assert figures[0].axes[0].lines[0].get_ydata().tolist() == pytest.approx([2e6 / 6e4, 1e6 / 6e4])  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_small_logarithmic_range_has_plain_numbers(tmp_path: Path, drawn: list[Figure]) -> None:
     values = np.array([0.7, 55.0])
     written(tmp_path / "a.png", [Series(values, values, "a")])
     assert [label.get_text() for label in drawn[0].axes[0].get_xticklabels()] == ["1", "2", "5", "10", "20", "50"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", [False, True])
 def test_all_points_are_inside_the_axes(tmp_path: Path, drawn: list[Figure], *, log: bool) -> None:
     series = front(200)
@@ -260,6 +276,7 @@ def square(skip: tuple[float, float] | None) -> Series:
     return Series(x[kept], y[kept], "name")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corner", [(1.0, 1.0), (0.0, 1.0), (0.0, 0.0), (1.0, 0.0), None])
 def test_the_legend_hides_no_point(tmp_path: Path, drawn: list[Figure], corner: tuple[float, float] | None) -> None:
     series = square(corner)
@@ -272,6 +289,7 @@ def test_the_legend_hides_no_point(tmp_path: Path, drawn: list[Figure], corner: 
     assert not any(box.contains(x, y) for x, y in places)
 
 
+@pytest.mark.slow
 def test_marked_points_have_a_ring_over_them(tmp_path: Path, drawn: list[Figure]) -> None:
     series = front(40)
     mark = Series(series.x[3:4], series.y[3:4], "knee, #3")
@@ -291,6 +309,7 @@ def test_the_picture_of_a_front_marks_its_knee() -> None:
     assert knee_of(Front(found.frame[:3], found.objectives)) is None
 
 
+@pytest.mark.slow
 def test_a_series_without_a_name_is_not_in_the_legend(tmp_path: Path, drawn: list[Figure]) -> None:
     written(tmp_path / "a.png", [front(5, ""), front(5, "named")])
     written(tmp_path / "b.png", [front(5, "")])
@@ -298,11 +317,13 @@ def test_a_series_without_a_name_is_not_in_the_legend(tmp_path: Path, drawn: lis
     assert drawn[1].axes[0].get_legend() is None
 
 
+@pytest.mark.slow
 def test_long_names_leave_room_for_the_axes(tmp_path: Path, drawn: list[Figure]) -> None:
     written(tmp_path / "a.png", [front(5, "RI(8) FC(8) " * 30)])
     assert drawn[0].axes[0].get_position().width > 0.3
 
 
+@pytest.mark.slow
 def test_dollars_are_not_formulas(tmp_path: Path, drawn: list[Figure]) -> None:
     written(tmp_path / "a.png", [front(5, "$a$")], x_label="cost [$] per [$]", title=r"$\bad")
     axes = drawn[0].axes[0]
@@ -310,6 +331,7 @@ def test_dollars_are_not_formulas(tmp_path: Path, drawn: list[Figure]) -> None:
     assert not axes.get_legend().get_texts()[0].get_parse_math()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("series", [[], [Series(np.empty(0), np.empty(0), "none")]])
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
 def test_no_points_are_told(tmp_path: Path, drawn: list[Figure], series: list[Series], suffix: str) -> None:
@@ -317,6 +339,7 @@ def test_no_points_are_told(tmp_path: Path, drawn: list[Figure], series: list[Se
     assert [text.get_text() for text in drawn[0].axes[0].texts] == ["no points"]
 
 
+@pytest.mark.slow
 def test_bars_are_one_entry_of_the_legend_and_behind_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.array([1.0, 2.0]), np.array([2.0, 1.0])
     bars = np.array([[1.5, np.nan], [3.0, np.nan]])

@@ -19,7 +19,13 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.plugins.repurpose.model_files import Arrays, _model_class, arrays_of_onnx, arrays_of_safetensors
+from evo_libra.plugins.repurpose.model_files import (
+    Arrays,
+    _in_64_bits,
+    _model_class,
+    arrays_of_onnx,
+    arrays_of_safetensors,
+)
 
 DATA = Path(__file__).parent / "data"
 ONNX, TENSORS = DATA / "gemm.onnx", DATA / "sequential.safetensors"
@@ -158,3 +164,10 @@ def test_damage_is_an_error_of_one_sentence_or_harmless(
             assert "\n" not in str(error)
         else:
             assert all(array.dtype == np.float64 for array in found.values())
+
+
+@pytest.mark.parametrize(("bits", "kind"), [(0x7F800001, "<f4"), (0x7C01, "<f2")])
+def test_a_signalling_nan_is_read_without_a_warning(bits: int, kind: str) -> None:
+    """One flipped bit of a weight made one, and NumPy warned of its cast."""
+    raw = bits.to_bytes(int(kind[-1]), "little")
+    assert np.isnan(_in_64_bits(np.frombuffer(raw, kind))).all()

@@ -78,6 +78,7 @@ def test_the_numbers_of_workers_and_neurons_mean_nothing(seed: int) -> None:
     assert second.error_rate == first.error_rate
 
 
+@pytest.mark.slow
 def test_a_higher_price_never_sends_more() -> None:
     for seed in range(3):
         network = random_network(seed, (12, 10, 9))
@@ -92,6 +93,7 @@ def test_a_higher_price_never_sends_more() -> None:
             assert known.copies == sent[150]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))])
 def test_others_never_send_less_at_equal_error(seed: int) -> None:
     network = random_network(seed)

@@ -61,6 +61,7 @@ def designs_of(problem: Problem, count: int = 24) -> Population:
     return designs.select(np.flatnonzero(problem.time.fits(designs.npus, designs.plan, designs.technology)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("model", TIME_MODELS)
 def test_every_model_conforms(model: str, workload: str) -> None:
@@ -127,12 +128,14 @@ for workload in WORKLOADS:
 """
 
 
+@pytest.mark.slow
 def test_a_model_of_another_package_is_searched_with(tmp_path: Path) -> None:
     found = run_with(tmp_path, "KIND", SEARCH)
     assert found.stderr == ""
     assert found.stdout.splitlines() == [f"{workload} the alpha-beta time [] True" for workload in WORKLOADS]
 
 
+@pytest.mark.slow
 def test_what_is_no_time_model_is_named(tmp_path: Path) -> None:
     code = "from test_conformance import problem_of; problem_of('step', 'alpha-beta')"
     assert "entry point 'alpha-beta' of group evo_libra.time_models is no time model but 1e-06" in (

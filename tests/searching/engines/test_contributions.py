@@ -48,6 +48,7 @@ def volume(designs: FloatArray, of: FloatArray) -> float:
     return float(moocore.hypervolume(((designs - low) / (high - low)).T, ref=np.full(len(of), 1.1)))
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(2, 3), st.integers(4, 30))
 def test_the_design_that_contributes_least_leaves_first(seed: int, objectives: int, count: int) -> None:
     designs = front(seed, objectives, count)

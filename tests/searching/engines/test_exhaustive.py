@@ -21,6 +21,7 @@ def problem() -> Problem:
     return found
 
 
+@pytest.mark.slow
 def test_whole_lanes_near_the_relaxed_optimum_are_feasible_and_near_the_bound(problem: Problem) -> None:
     front = search(problem, engine="exhaustive", population=60)
     assert len(front) > 10

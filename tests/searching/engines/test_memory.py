@@ -45,6 +45,7 @@ def test_a_memory_of_a_fifth_of_its_slots_has_lost_next_to_nothing() -> None:
     assert len(empty_memory(10**6)) == 2**17
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["moe-4k", "mixtral-8x7b-256", "dense-4k"])
 def test_rows_are_equal_for_equal_designs_alone(name: str) -> None:
     problem = load_problem(design_file(name))
@@ -60,6 +61,7 @@ def test_rows_are_equal_for_equal_designs_alone(name: str) -> None:
     assert sum(map(len, kinds.values())) == len(kinds) == len(np.unique(rows, axis=1).T)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["nsga2", "nsga3"])
 def test_hardly_a_design_is_evaluated_twice(engine: str) -> None:
     problem = load_problem("moe-4k")

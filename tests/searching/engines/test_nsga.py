@@ -56,6 +56,7 @@ def dominates(one: FloatArray, two: FloatArray) -> bool:
     return bool((one <= two).all() and (one < two).any())
 
 
+@pytest.mark.slow
 @given(seed=SEEDS, whole=st.booleans())
 @RANDOM
 def test_ranks_are_those_of_moocore_and_then_of_violation(*, seed: int, whole: bool) -> None:
@@ -117,6 +118,7 @@ def singles(objectives: FloatArray) -> BoolArray:
     return np.array([point not in points[place + 1 :] for place, point in enumerate(points)], dtype=np.bool_)
 
 
+@pytest.mark.slow
 @given(seed=SEEDS, whole=st.booleans())
 @RANDOM
 def test_crowding_is_that_of_pymoo(*, seed: int, whole: bool) -> None:
@@ -352,6 +354,7 @@ def test_a_filter_of_dominated_designs_leaves_the_first_front_as_it_is(seed: int
     assert len(plain) == len(np.unique(objectives[:, plain], axis=1).T)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "grows"), [("nsga2", True), ("nsga3", False), ("smsemoa", False)])
 def test_the_population_of_a_long_search_grows_with_nsga2_alone(engine: str, *, grows: bool) -> None:
     problem, sizes = SampleProblem(), []
@@ -365,6 +368,7 @@ def test_the_population_of_a_long_search_grows_with_nsga2_alone(engine: str, *, 
     assert members[-1] == size[-1] or not grows
 
 
+@pytest.mark.slow
 def test_a_population_stops_to_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nsga, "_MAX_GROWN", 30)
     problem = SampleProblem()
@@ -374,6 +378,7 @@ def test_a_population_stops_to_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert last.engine.arrays["genes"].shape[1] == 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "steps"), [("nsga2", False), ("smsemoa", True)])
 def test_some_children_of_a_small_population_are_a_parent_with_another_topology(engine: str, steps: bool) -> None:  # noqa: FBT001 - a case
     problem = load_problem(design_file("mixed-models-4k"))

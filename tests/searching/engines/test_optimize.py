@@ -42,6 +42,7 @@ def planned(*assignments: str, **settings: object) -> RunSpec:
     return planned_run(origin_of("gpt3-4k", [SHAPE, *assignments]), **{"engine": "optimize", **settings})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("goal", ["time", "time-cost"])
 @pytest.mark.parametrize(
     "constraints",

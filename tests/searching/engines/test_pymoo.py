@@ -31,6 +31,7 @@ def median(name: str) -> float:
     return float(np.median([volume(name, seed) for seed in range(3)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pymoo:nsga2", "deap:nsga2", "pymoo:nsga3", "deap:nsga3"])
 def test_libraries_agree_in_quality_with_the_array_engines(name: str) -> None:
     own, by_chance = median(name.partition(":")[2]), median("random")
@@ -38,6 +39,7 @@ def test_libraries_agree_in_quality_with_the_array_engines(name: str) -> None:
     assert median(name) == pytest.approx(own, rel=0.12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["unsga3", "smsemoa", "moead", "rvea", "spea2", "ctaea", "omnioptimizer"])
 def test_every_algorithm_is_far_from_chance(name: str) -> None:
     assert volume(f"pymoo:{name}", seed=1) > 1.3 * median("random")
@@ -52,6 +54,7 @@ def after(engine: PymooEngine, generations: int, sample: SampleProblem = SAMPLE,
     return state
 
 
+@pytest.mark.slow
 def test_sub_problems_of_moead_only_improve() -> None:
     engine = PymooEngine("moead")
     weights = reference_directions(2, 20).T
@@ -92,6 +95,7 @@ def vectors(evaluations: int, count: int) -> FloatArray:
     return after(PymooEngine("rvea", evaluations), count).arrays["V"]
 
 
+@pytest.mark.slow
 def test_rvea_adapts_its_vectors_ten_times_in_its_schedule_and_then_goes_on_as_often() -> None:
     changed = [not np.array_equal(vectors(400, count), vectors(400, count + 1)) for count in range(2, 9)]
     assert changed == [False, True] * 3 + [False]

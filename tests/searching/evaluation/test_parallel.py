@@ -151,6 +151,7 @@ def genes_of(*kinds: float) -> FloatArray:
     return np.array([kinds, [0.5] * len(kinds), [2.5] * len(kinds)])
 
 
+@pytest.mark.slow
 def test_every_way_to_fail_is_told_and_the_rest_goes_on(
     tmp_path: Path, simulator: Any, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +194,7 @@ def test_every_way_to_fail_is_told_and_the_rest_goes_on(
     assert [line.split()[0] for line in calls(tmp_path / "log")[5:]] == ["1"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_says_nothing_about_a_design(tmp_path: Path, simulator: Any) -> None:
     log, kept = str(tmp_path / "log"), tmp_path / "kept.sqlite"
     full = ExpensiveProblem(simulator.Simulator(log, fails=(5,)), workers=1, cache=kept)
@@ -202,6 +204,7 @@ def test_a_full_disk_says_nothing_about_a_design(tmp_path: Path, simulator: Any)
         assert expensive.evaluate_genes(genes_of(5)).violation[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "message"),
     [(6, "^no licence file$"), (7, "the f0 of a design of 'simulator' is 0"), (8, r"objectives of shape \(3, 1\)")],
@@ -215,12 +218,14 @@ def test_a_mistake_of_the_user_ends_the_search_as_without_processes(
             expensive.evaluate_genes(genes_of(0, kind))
 
 
+@pytest.mark.slow
 def test_what_is_no_evaluation_is_told(tmp_path: Path, simulator: Any) -> None:
     with ExpensiveProblem(simulator.Simulator(str(tmp_path / "log"), fails=(9,)), workers=1) as expensive:
         (failure,) = expensive.evaluate_genes(genes_of(9)).failures.first
     assert failure.reason == "it returned None, not 2 objectives and a violation"
 
 
+@pytest.mark.slow
 def test_a_search_in_processes_is_the_search_without(tmp_path: Path, simulator: Any) -> None:
     plain = SampleProblem()
     with ExpensiveProblem(simulator.Simulator(str(tmp_path / "log"), fails=()), workers=2) as expensive:
@@ -231,6 +236,7 @@ def test_a_search_in_processes_is_the_search_without(tmp_path: Path, simulator: 
     assert found.frame.equals(search(plain, **options).frame)
 
 
+@pytest.mark.slow
 def test_problems_that_evaluate_many_are_evaluated_one_by_one(sample: ExpensiveProblem) -> None:
     genes = genes_of(0, 1, 2)
     found = sample.evaluate_genes(genes)
@@ -257,6 +263,7 @@ def test_steady_state_goes_on_past_slow_designs_and_resumes(tmp_path: Path, simu
     assert len(last.archive) > 0
 
 
+@pytest.mark.slow
 def test_steady_state_starts_from_designs_stops_and_restarts(sample: ExpensiveProblem) -> None:
     seen: list[FloatArray] = []
     first = sample.genome.sample(np.random.default_rng(1), 8)
@@ -282,6 +289,7 @@ def test_steady_state_starts_from_designs_stops_and_restarts(sample: ExpensivePr
         completions(sample, engine, **numbers, options=SearchOptions(improve=MemeticStep(abs)))
 
 
+@pytest.mark.slow
 def test_steady_state_ends_when_the_space_does() -> None:
     with ExpensiveProblem(SampleProblem(kinds=6, width=-1), workers=2) as expensive:
         *_, last = completions(
@@ -294,6 +302,7 @@ def test_steady_state_ends_when_the_space_does() -> None:
         completions(expensive, exhaustive, population=20, seed=0, evaluations=9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("load", "message"), [("unable", "RuntimeError: no licence"), ("dying", "exit code 3")])
 def test_workers_that_cannot_start_are_an_error(simulator: Any, load: str, message: str) -> None:
     with Workers(getattr(simulator, load), 2) as workers:
@@ -302,6 +311,7 @@ def test_workers_that_cannot_start_are_an_error(simulator: Any, load: str, messa
             workers.wait()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_stopped_is_replaced_and_its_task_done(
     tmp_path: Path, simulator: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -132,6 +132,7 @@ def test_a_mistake_of_the_user_or_a_fault_of_the_machine_ends_the_search(error: 
     assert found.value is error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", list(REASONS))
 def test_one_rule_with_and_without_processes(broken: str) -> None:
     problem = SampleProblem(broken=broken)
@@ -147,6 +148,7 @@ def test_one_rule_with_and_without_processes(broken: str) -> None:
     assert all(problem.is_broken(one.genes[:, None])[0] for one in alone.failures.first)
 
 
+@pytest.mark.slow
 def test_islands_count_what_each_of_them_met() -> None:
     problem = SampleProblem(broken="raised")
     seen: list[FloatArray] = []

@@ -19,6 +19,7 @@ from evo_libra.timing.collectives.system import System
 from evo_libra.timing.names import MOST_CHUNKS, CollectiveAlgorithm, Policy, Scheduler
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from(Policy), st.integers(1, 4))
 @settings(max_examples=60)
 def test_compiled_and_numpy_queues_are_the_same(seed: int, policy: Policy, active: int) -> None:

@@ -47,6 +47,7 @@ def simulated_here(case: dict[str, Any]) -> bool:
     return plain and "doubleBinaryTree" not in str(case["system"]) and effort <= 128
 
 
+@pytest.mark.slow
 def test_the_simulation_takes_the_time_of_the_real_program() -> None:
     golden = json.loads((Path(__file__).parents[2] / "golden" / "astra_collectives.json").read_text())
     cases = list(filter(simulated_here, golden))
@@ -101,6 +102,7 @@ def network_file(network: list[Dimension]) -> dict[str, list[Any]]:
 WORLDS = [(2,), (3,), (4,), (5,), (8,), (2, 2), (4, 2), (3, 4), (2, 6), (2, 2, 2), (2, 3, 2), (4, 2, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
 def test_collectives_of_dimensions_take_as_long_as_their_messages(share: int) -> None:
     random = Random(share)  # noqa: S311 - no secret
@@ -142,6 +144,7 @@ def with_list(random: Random, collective: str) -> tuple[list[Dimension], Rules, 
     return network, replace(random_rules(random, collective, [1]), algorithms=algorithms, queues=1), members
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
 def test_collectives_of_lists_take_as_long_as_their_messages(share: int) -> None:
     random = Random(1000 + share)  # noqa: S311 - no secret

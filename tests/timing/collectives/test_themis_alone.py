@@ -238,6 +238,7 @@ def check_plans(
         assert not together.size[len(expected) :, n].any()
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1),
     scheduler=st.sampled_from(ASTRA_SCHEDULERS),
@@ -325,6 +326,7 @@ def cases(seed: int, scheduler: Scheduler, collective: Collective, policy: Polic
     return Cases(collective, sizes, links, involved, options, index, system)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(5))
 def test_times_of_a_population_are_those_of_a_plain_simulation(share: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(share, POPULATIONS, 5):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,6 +36,7 @@ def ring_time(npus: list[int], bandwidth: list[float], chunks: int, scheduler: S
     return float(collective_time(AR, chunks * MEBI, rings(npus, bandwidth), system)[0])
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1),
     scheduler=st.sampled_from(ASTRA_SCHEDULERS),

@@ -46,6 +46,7 @@ def test_astra_sims_gains_are_the_papers_without_latency_and_fully_connected_lin
         assert geometric_mean(alike[scheduler]) == pytest.approx(geometric_mean(paper[scheduler]), abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_error_of_astra_sims_own_themis() -> None:
     found, theirs = [speedups(astra_times(size)) for size in SIZES], figures()
     means = [geometric_mean(np.array([one[name] for one in found])) for name in theirs["mean_speedup"]]

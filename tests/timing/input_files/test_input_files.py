@@ -108,6 +108,7 @@ def test_trees_of_which_no_time_is_known_are_refused() -> None:
         assert ("doubleBinaryTree on a ring: no exact time" in told) == (case["network"]["topology"] == ["Ring"])
 
 
+@pytest.mark.slow
 def test_every_golden_file_says_what_is_built_by_hand() -> None:
     for case in {json.dumps([c["network"], c["system"]]): c for c in CASES if not has_untimed_tree(c)}.values():
         links, file = files_of(case)
@@ -285,7 +286,7 @@ def test_collectives_without_an_algorithm_are_noticed(collective: Collective) ->
     key = f"{collective.value}-implementation"
     file = system(without=key)
     assert collective not in file.system.implementations
-    assert file.notices == (f"{key}: missing, so that no trace with {collective.called} can run",)
+    assert file.notices == (f"{key}: missing, so no trace with {collective.called} can run",)
 
 
 def test_machine_of_files(tmp_path: Path) -> None:
@@ -340,6 +341,7 @@ def clusters(draw: st.DrawFn) -> tuple[NetworkFile, SystemFile]:
     return network_, SystemFile(found, compute, draw(st.sampled_from(ASTRA_SCHEDULERS)), policy)
 
 
+@pytest.mark.slow
 @given(clusters())
 @settings(max_examples=40)
 def test_what_is_written_is_read_back(cluster: tuple[NetworkFile, SystemFile]) -> None:

@@ -16,6 +16,7 @@ from evo_libra.timing.collectives.system import System
 from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory, Route
 from evo_libra.timing.names import Scheduler
 from evo_libra.timing.traces.communicators import (
+    Grid,
     Meeting,
     Order,
     Partition,
@@ -160,13 +161,35 @@ def test_after_how_many_seats_a_ring_repeats(rows: str, expected: int) -> None:
 def test_what_meetings_have_in_common() -> None:
     seats, labels = ((0, 0), (1, 0), (2, 0), (3, 0)), (None,) * 4
 
-    def signature(order: Order, *colours: int) -> tuple[object, int]:  # fmt: skip
-        return Meeting(order, seats, labels, "x").signature(colours)
+    def signature(order: Order, *colours: int) -> tuple[object, list[int]]:
+        key, places = Meeting(order, seats, labels, "x").signature(colours, {})
+        return key, list(places)
 
-    assert signature(Order.ANY, 0, 1, 0, 1) == ((Order.ANY, "x", 4, frozenset({(0, 0, None), (1, 0, None)})), 1)
+    both = frozenset({(0, 0, None), (1, 0, None)})
+    assert signature(Order.ANY, 0, 1, 0, 1) == ((Order.ANY, "x", 4, both), [0, 0, 0, 0])
     assert signature(Order.ANY, 0, 1, 0, 1) == signature(Order.ANY, 1, 0, 0, 1)
-    assert signature(Order.RING, 0, 1, 0, 1) == ((Order.RING, "x", 4, ((0, 0, None), (1, 0, None))), 2)
-    assert signature(Order.LINE, 0, 0, 0, 0) == ((Order.LINE, "x", 4, ((0, 0, None),) * 4), 4)
+    assert signature(Order.RING, 0, 1, 0, 1) == ((Order.RING, "x", 4, ((0, 0, None), (1, 0, None))), [0, 1, 0, 1])
+    assert signature(Order.LINE, 0, 0, 0, 0) == ((Order.LINE, "x", 4, ((0, 0, None),) * 4), [0, 1, 2, 3])
+
+
+def test_members_of_a_grid_are_told_apart_by_what_they_see() -> None:
+    """A straggler in a corner of 4 x 2: places at two distances around a ring, or by the bits of pairs, are others."""
+
+    def places(colours: str, sizes: tuple[int, ...], *paired: tuple[bool, ...]) -> list[int]:
+        seats = tuple((npu, 0) for npu in range(len(colours)))
+        meeting = Meeting(Order.GRID, seats, (None,) * len(seats), grid=Grid(sizes, paired))
+        _, numbers = meeting.signature([*map(ord, colours)], {})
+        return [list(dict.fromkeys(numbers)).index(number) for number in numbers]
+
+    around = (False, False)
+    assert places("aaaaaaaa", (4, 2), around) == [0] * 8
+    assert places("baaaaaaa", (4, 2), around) == [*range(8)]
+    assert places("baabaaba"[:4], (4,), (False,)) == [0, 1, 2, 3]
+    assert places("abab", (4,), (False,)) == [0, 1, 0, 1]
+    assert places("abba", (4,), (False,)) == [0, 1, 2, 3]
+    # Places 0 and 3 differ in both bits, and so do 1 and 2: pairs that exchange do not tell them apart.
+    assert places("abba", (4,), (True,)) == [0, 1, 1, 0]
+    assert places("abba", (4,), (True,), (False,)) == [0, 1, 2, 3]
 
 
 def test_npus_that_do_the_same() -> None:

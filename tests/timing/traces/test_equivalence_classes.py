@@ -75,6 +75,7 @@ def spmd(npu: int, groups: list[str], steps: list[list[int]], *, late: bool, mar
     return nodes
 
 
+@pytest.mark.slow
 def test_what_all_npus_do_is_executed_once() -> None:
     trace = [collective_node(i, "", KINDS[i % 3], 2**20, data=[i - 1] if i else []) for i in range(6)]
     links = [link(RING, 4), link(FULLY_CONNECTED, 8), link(SWITCH, 8), link(RING, 16)]

@@ -121,12 +121,6 @@ def test_groups_of_one() -> None:
     assert found == ["trace of NPU 0: node 5: runs all-reduce of an NPU with itself, on which ASTRA-sim never ends"]
 
 
-def test_groups_on_uneven_links() -> None:
-    node = collective_node(5, "", AR, 1024, group="1")
-    found = refused([[node], [node], [node], IDLE], machine((4,), "direct"), {"1": (0, 1, 2)})
-    assert found[0].startswith("trace of NPU 0: node 5: runs on links that differ between the members of its group")
-
-
 def test_numbers_of_traces() -> None:
     assert refused([IDLE, IDLE], machine()) == ["there are 2 traces for 4 NPUs; one each is needed, or one for all"]
     assert refused([[]], machine()) == ["trace of NPU 0: has no nodes"]

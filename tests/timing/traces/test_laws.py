@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
+import pytest
 from effort import costly
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -192,6 +193,7 @@ def test_populations_are_exact_where_collectives_are_barriers(given_: tuple[Trac
         assert found == exact
 
 
+@pytest.mark.slow
 @given(programs(), SEEDS)
 @settings(max_examples=100)
 def test_a_population_runs_as_the_plain_reference_does(given_: tuple[TraceProgram, Machine], seed: int) -> None:
@@ -221,6 +223,7 @@ def chains(program: TraceProgram, times: np.ndarray) -> float:
     return float(longest.max())
 
 
+@pytest.mark.slow
 @given(programs(memory=False), SEEDS)
 @settings(max_examples=60)
 def test_bounds_and_scale(given_: tuple[TraceProgram, Machine], seed: int) -> None:
@@ -254,6 +257,7 @@ def test_shorter_operations_can_take_longer() -> None:
     assert replay_population(program, np.stack([slow, quick], axis=1)).all.tolist() == [12.5, 22.0]
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(3, 5))
 @settings(max_examples=40)
 def test_permuting_npus_permutes_results(seed: int, npus: int) -> None:

@@ -55,12 +55,14 @@ def test_bytes_are_kept_and_links_are_not_exceeded(flows: int, loads: list[float
         assert (fluid.rates[at, :-1] <= network.capacity * (1 + 1e-12)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRANSPORTS)
 def test_a_single_flow_reaches_what_its_scheme_aims_at(name: str) -> None:
     (rate,) = rates_after(name, meeting(1), 3e-3)
     assert rate == pytest.approx(TRANSPORTS[name].target * RATE, rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "least"), [
     ("pfc", 0.99), ("hpcc", 0.9), ("hpcc-pint", 0.9), ("dcqcn", 0.0), ("dctcp", 0.0), ("timely", 0.0),
 ])  # fmt: skip
@@ -131,6 +133,7 @@ def test_half_the_step_changes_times_by_less_than_two_percent(scheme: str, colle
     assert fine == pytest.approx(coarse, rel=0.02)
 
 
+@pytest.mark.slow
 def test_pfc_takes_the_bytes_over_the_narrowest_links() -> None:
     """A far message of a direct algorithm has half of its NIC: 1792 flows of a leaf on 8 uplinks."""
     size = 16e6

@@ -75,6 +75,7 @@ def test_the_simulation_stands_beside_the_closed_form_where_it_disagrees() -> No
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_stored_communication_is_that_of_the_simulation() -> None:
     (workload,) = (loop.workload for loop in study().time.loops if loop.workload.name == "ResNet-50")
     stored = published("roce_fluid.json")["communication_ms"]["ring"]["ResNet-50"]

@@ -58,6 +58,7 @@ def test_halving_doubling_leaves_the_leaf_from_a_distance_of_16() -> None:
     assert all(one.fresh for one in gathered)
 
 
+@pytest.mark.slow
 def test_communication_is_that_of_all_collectives() -> None:
     # Two all-reduces of 16 MB in a leaf: 2 x 2 (8 + 4 + 2 + 1) MB x 1.062 / 25 GB/s = 2548.8 us, and 16 times 10 us.
     reduced = Computed(0.0, AR, 16e6, "tp")

@@ -57,6 +57,7 @@ def test_a_source_sends_at_the_rate_of_its_controller() -> None:
     assert run(network, controller, np.array([250e3]), 1e-6) == pytest.approx(25e-6)
 
 
+@pytest.mark.slow
 def test_headers_are_on_the_wire() -> None:
     # A halving-doubling of 16 MB under PFC. Inside the leaf, messages of 8, 4, 2 and 1 MB; outside, two NPUs share an
     # uplink: 0.5, 0.25 and 0.125 MB at half the rate. Twice 16.75 MB x 1.062 / 25 GB/s = 1423.08 us, and the delays:

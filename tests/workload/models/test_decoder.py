@@ -84,6 +84,8 @@ LLAMA = {
     "hidden_act": "silu",
     "tie_word_embeddings": False,
 }
+INTERN = LLAMA | {"model_type": "internlm2"}
+"""A type whose class no release of transformers has, so that no key has a default."""
 MIXTRAL = LLAMA | {
     "model_type": "mixtral",
     "vocab_size": 32000,
@@ -320,12 +322,20 @@ def test_tied_head_counts_once(tmp_path: Path) -> None:
     [
         (LLAMA, "hidden_size", ("`hidden_size` (or `n_embd`", "the width of the model, a whole number, is expected")),
         (LLAMA, "num_hidden_layers", ("`num_hidden_layers`", "the number of layers")),
-        (LLAMA, "num_attention_heads", ("`num_attention_heads`", "the number of heads of queries")),
-        (LLAMA, "intermediate_size", ("`intermediate_size`", "the width of a feed-forward block")),
-        (LLAMA, "vocab_size", ("`vocab_size`", "the number of tokens of the vocabulary")),
-        (MIXTRAL, "num_experts_per_tok", ("`num_experts_per_tok`", "the number of experts that a token passes")),
-        (DEEPSEEK, "qk_nope_head_dim", ("`qk_nope_head_dim`", "the width of a head without a position")),
-        (DEEPSEEK, "v_head_dim", ("`v_head_dim`", "the width of a head of values")),
+        (INTERN, "num_attention_heads", ("`num_attention_heads`", "the number of heads of queries")),
+        (INTERN, "intermediate_size", ("`intermediate_size`", "the width of a feed-forward block")),
+        (INTERN, "vocab_size", ("`vocab_size`", "the number of tokens of the vocabulary")),
+        (
+            MIXTRAL | {"model_type": "internlm2"},
+            "num_experts_per_tok",
+            ("`num_experts_per_tok`", "the number of experts that a token passes"),
+        ),
+        (
+            DEEPSEEK | {"model_type": "internlm2"},
+            "qk_nope_head_dim",
+            ("`qk_nope_head_dim`", "the width of a head without a position"),
+        ),
+        (DEEPSEEK | {"model_type": "internlm2"}, "v_head_dim", ("`v_head_dim`", "the width of a head of values")),
     ],
 )
 def test_missing_key_is_named_with_file_and_meaning(
@@ -338,7 +348,7 @@ def test_missing_key_is_named_with_file_and_meaning(
 
 def test_all_keys_that_are_missing_or_wrong_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
-        read(tmp_path, {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 0})
+        read(tmp_path, {"model_type": "internlm2", "hidden_size": 4096, "num_hidden_layers": 0})
     lines = [str(mistake) for mistake in error.value.mistakes]
     assert len(lines) == 4
     for key in ("num_attention_heads", "intermediate_size", "num_hidden_layers: found 0", "vocab_size"):
@@ -361,7 +371,7 @@ def test_models_whose_class_leaves_the_default_have_a_tied_head(tmp_path: Path, 
         ({"num_hidden_layers": True}, "num_hidden_layers: found True; a whole number from 1"),
         ({"num_key_value_heads": 5}, "kv_heads: found 5; it has to divide the 32 heads of queries"),
         ({"num_attention_heads": 24}, "heads: found 24, which does not divide the width of 4096; give the head width"),
-        ({"model_type": "t5"}, "model_type: 't5' is not supported; a decoder whose layers are equal is expected"),
+        ({"model_type": "t5"}, "model_type: 't5' is not supported; a decoder is expected"),
         ({"is_encoder_decoder": True}, "model_type: 'llama' is not supported"),
         ({"num_experts": 4, "num_experts_per_tok": 8}, "experts.per_token: found 8; a layer has 4 experts"),
         (

@@ -167,8 +167,9 @@ def test_a_refused_key_can_be_turned_off() -> None:
 
 
 def test_keys_that_are_not_known_are_listed() -> None:
-    (sentence,) = read({**LLAMA, "n_group": 8, "colour": "blue"}).omissions()
-    assert sentence.endswith("keys that are not known and not read: n_group, colour")
+    groups, sentence = read({**LLAMA, "n_group": 8, "colour": "blue"}).omissions()
+    assert "n_group: experts are chosen among all groups" in groups
+    assert sentence.endswith("keys that are not known and not read: colour")
 
 
 def test_the_other_models_of_a_file_are_listed_and_not_refused() -> None:
@@ -229,7 +230,7 @@ def test_models_have_the_weights_that_were_published(row: dict[str, Any]) -> Non
     round.
     """
     found = read(row["config"])
-    assert [row["omits"] in one for one in found.omissions()] == [True] * ("omits" in row)
+    assert [row["omits"] in one for one in found.omissions() if "under 0." not in one] == [True] * ("omits" in row)
     weights = found.model.parameters + row.get("elsewhere", 0) - row.get("less", 0)
     assert abs(weights - row["parameters"]) <= max(0.005 * row["parameters"], row.get("tolerance", 0))
     if "active" in row:

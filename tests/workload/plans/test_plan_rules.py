@@ -58,11 +58,16 @@ def test_plans_that_divide(setup: Setup, plan: dict[str, int]) -> None:
      "found 5; it must divide the 7 layers of a stage, or the 6 of one with embedding or head: 1, 2, 3, 6, 7"),
     (replace(UNEVEN, global_batch=5), {"pp": 5, "vp": 2}, "vp",
      "found 2; it must divide the 3 layers of the longest stage: 1, 3"),
-    (SETUP, {"ep": 2, "dp": 2}, "ep", "found 2; small has no experts, so that only 1 is allowed"),
+    (SETUP, {"ep": 2, "dp": 2}, "ep", "found 2; small has no experts, so only 1 is allowed"),
     (ROUTED, {"ep": 4, "dp": 4}, "ep", "found 4; it must divide the 6 experts: 1, 2"),
     (ROUTED, {"ep": 3, "dp": 4}, "ep", "found 3; it must divide tp x cp x dp = 4 and the experts: 1, 2"),
     (SETUP, {"dp": 4, "micro_batch": 4}, "global_batch",
-     "found 24; it must be a multiple of dp 4 x micro_batch 4 = 16"),
+     "found 24 sequences; dp 4 x micro_batch 4 cannot share them evenly. Nearest: 3 NPUs, or a batch of 32"),
+    (replace(SETUP, global_batch=16384), {"dp": 8190}, "global_batch",
+     ("found 16,384 sequences; dp 8,190 x micro_batch 1 cannot share them evenly. Nearest: 8,192 NPUs, or a batch of "
+      "16,380")),
+    (replace(SETUP, global_batch=6), {"dp": 4, "micro_batch": 4}, "global_batch",
+     "found 6 sequences; dp 4 x micro_batch 4 cannot share them evenly. Nearest: a batch of 16"),
     (SETUP, {"pp": 4, "vp": 3, "micro_batch": 4}, "vp",
      ("found 3; an interleaved pipeline needs a multiple of pp 4 as microbatches, and there are 6; vp 1 does without, "
       "and a global_batch of a multiple of dp 1 x micro_batch 4 x pp 4 has them")),

@@ -11,17 +11,18 @@ from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evo_libra.collective import BeyondBytes
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.serving.phases import Phases, phases_of
 from evo_libra.workload.serving.serving_setup import EmbeddingAndHeadTraffic, ServingSetup
-from evo_libra.workload.serving.stacks import HOP
 from evo_libra.workload.training.races import StepTime, Traffic
 
 USERS, PROMPT, HIDDEN, VOCABULARY = 12, 700, 8192, 128256
 MODEL = "llama-3-70b"
 EXACT = 1e-12
+NVLINK = BeyondBytes("nvlink4")
 BROADCASTS, SAMPLINGS = (None, "ids", "embeddings"), (None, "top-k", "logits")
 
 
@@ -71,12 +72,13 @@ def seconds(ends: EmbeddingAndHeadTraffic, plan: Plans, per_byte: float) -> np.n
     """Return the s of prefill and of a step of decoding."""
 
     def seconds_of(one: Traffic) -> np.ndarray:
-        return np.asarray(one.bytes_of_pattern * per_byte)
+        return np.asarray(one.bytes_of_pattern * per_byte + one.beyond[NVLINK])
 
     found = phases(ends, plan)
     return np.array([float(step(seconds_of)[0]) for step in (found.prefill, found.decode)])
 
 
+@pytest.mark.slow
 @given(st.sampled_from([2, 4, 8]), st.sampled_from([1, 2]), st.integers(1, 64), st.floats(0, 1e-9))
 @costly(100)
 def test_fewer_bytes_are_never_slower(tp: int, pp: int, users: int, per_byte: float) -> None:
@@ -91,6 +93,7 @@ def test_fewer_bytes_are_never_slower(tp: int, pp: int, users: int, per_byte: fl
         assert (few <= every).all()
 
 
+@pytest.mark.slow
 @given(st.sampled_from([1, 2, 4, 8]), st.integers(1, 64), st.floats(0, 1e-9))
 def test_what_is_the_same_takes_as_long(tp: int, users: int, per_byte: float) -> None:
     """A candidate has a logit and an id: as many of them as half the logits of an NPU are as many bytes as all."""
@@ -101,9 +104,10 @@ def test_what_is_the_same_takes_as_long(tp: int, users: int, per_byte: float) ->
 
 @pytest.mark.parametrize(("broadcast", "sampling"), [*product(BROADCASTS, SAMPLINGS)])
 def test_each_takes_a_collective_of_the_software_beyond_its_bytes(broadcast: str, sampling: str) -> None:
+    """At least the start among 8 NPUs of NVLink 4: 2.3 us, and 0.12 us for each of them."""
     ends, plan = EmbeddingAndHeadTraffic(broadcast, sampling, 50), one_plan(tp=8, micro_batch=USERS)
     count = (broadcast is not None) + (sampling is not None)
     more = seconds(ends, plan, 0.0) - seconds(EmbeddingAndHeadTraffic(), plan, 0.0)
-    np.testing.assert_allclose(more, count * 3 * HOP, rtol=1e-9)
+    assert (more >= count * 3.26e-6 * (1.0 - 1e-9)).all()
     alone = replace(plan, tp=np.ones(1, dtype=np.int64))
     np.testing.assert_array_equal(seconds(ends, alone, 0.0), seconds(EmbeddingAndHeadTraffic(), alone, 0.0))

@@ -47,3 +47,9 @@ def test_what_is_wrong_in_a_file_is_told(tmp_path: Path, text: str, part: str) -
     with pytest.raises(InputError) as caught:
         read_lengths(tmp_path / "r.csv")
     assert part in str(caught.value)
+
+
+def test_a_cell_that_is_too_long_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("a" * 200_000)
+    with pytest.raises(InputError, match="is no table of values with commas: field larger than field limit"):
+        read_lengths(tmp_path / "r.csv")

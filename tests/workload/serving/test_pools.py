@@ -127,7 +127,7 @@ def test_memory_is_that_of_the_pool_that_needs_more() -> None:
     ({"tp": (16,), "pp": (8,)}, 0.25, "prefill_parallelism.pp", "tp 16 x pp 8 does not divide the 64 NPUs"),
     ({"pp": (3,)}, 0.25, "prefill_parallelism.pp", "tp 4 x pp 3 does not divide the 64 NPUs"),
     ({"tp": (16,)}, 0.125, "prefill", "found 0.125; a pool has 8 NPUs of a stage, no multiple of its tp 16"),
-    ({"ep": (2,)}, 0.25, "prefill_parallelism.ep", "found 2; llama-3-70b has no experts, so that only 1 is allowed"),
+    ({"ep": (2,)}, 0.25, "prefill_parallelism.ep", "found 2; llama-3-70b has no experts, so only 1 is allowed"),
 ])  # fmt: skip
 def test_what_pools_break_is_said(ahead: dict[str, tuple[int, ...]], share: float, key: str, part: str) -> None:
     space = ServingSpace(64, (4,), (1,), (1,), None, (1,), (share,), ahead)

@@ -38,8 +38,11 @@ def test_a_replica_without_a_pipeline_stops_for_each_prompt_of_the_others(per_by
     found, of = figures(ServingPlans(one_plan(dp=4, micro_batch=8), np.array([0])), per_byte, pools=False)
     prompt, step = of["prefill"], of["decode"]
     assert of["slot"] == pytest.approx(prompt, rel=1e-12)
+    # The prompts of others share the passes of its steps, which pay the launches and read the weights.
+    shared = of["beside"]
+    assert shared < prompt
     assert found == pytest.approx(
-        [prompt + 7 * prompt + 99 * step, prompt + 3.5 * prompt, step + 7 / 99 * prompt, prompt], rel=1e-12
+        [prompt + 7 * shared + 99 * step, prompt + 3.5 * prompt, step + 7 / 99 * shared, prompt], rel=1e-12
     )
 
 

@@ -76,7 +76,7 @@ def test_pools_with_degrees_of_their_own() -> None:
     (DENSE, {"tp": (3,)}, "tp", "found 3; it must divide the 4 heads: 1, 2, 4"),
     (DENSE, {"pp": (5,)}, "pp", "found 5; the 4 layers make 4 stages at most"),
     (DENSE, {"tp": (4,), "pp": (3,)}, "pp", "tp 4 x pp 3 does not divide the 8 NPUs"),
-    (DENSE, {"ep": (2,)}, "ep", "found 2; small has no experts, so that only 1 is allowed"),
+    (DENSE, {"ep": (2,)}, "ep", "found 2; small has no experts, so only 1 is allowed"),
     (ROUTED, {"ep": (3,)}, "ep", "found 3; it must divide the 4 experts"),
     (ROUTED, {"tp": (2,), "ep": (4,), "npus": 6}, "ep", "found 4; it must divide tp 2 x dp 3"),
     (ROUTED, {"ep": (4,), "prefill": (0.25,)}, "ep",

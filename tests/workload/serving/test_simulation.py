@@ -43,6 +43,7 @@ def closed_form(setup: ServingSetup, plan: Plans) -> tuple[float, float, float, 
     return alone, upper, token, float(plan.micro_batch[0]) * setup.answer / request
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
 def test_prompts_alone_are_a_queue_of_poisson_arrivals_and_fixed_service(load: float) -> None:
     """M/D/1 waits load x service / (2 (1 - load)) on average (Pollaczek and Khinchine)."""
@@ -101,6 +102,7 @@ def test_the_closed_form_is_what_happens_where_all_requests_are_as_long(prompt: 
     assert found.first[1] == pytest.approx(upper, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("users", [1, 4, 16, 64])
 def test_lengths_that_vary_move_it_little_where_prompts_are_short(users: int) -> None:
     lengths = exponential_lengths(500, 500)
@@ -111,6 +113,7 @@ def test_lengths_that_vary_move_it_little_where_prompts_are_short(users: int) ->
     assert found.rate == pytest.approx(rate, rel=OFF)
 
 
+@pytest.mark.slow
 def test_long_prompts_of_all_lengths_are_where_it_is_off() -> None:
     lengths = exponential_lengths(20_000, 100)
     setup, plan = setup_of(round(lengths.prompt), lengths.answer, lengths), one_plan(tp=4, micro_batch=16)
@@ -127,6 +130,7 @@ def test_the_replica_has_the_times_of_the_closed_form() -> None:
     assert replica.decode(1, setup.context)[0] == pytest.approx(float(single.token(free)[0]), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("users", [1, 2, 7, 16, 64])
 @pytest.mark.parametrize("stages", [2, 4, 8])
 def test_the_closed_form_has_what_a_prompt_costs_a_pipeline(stages: int, users: int) -> None:

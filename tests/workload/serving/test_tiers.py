@@ -57,6 +57,7 @@ def test_what_lies_where_adds_up_to_the_footprint_the_cache_first(seed: int) -> 
     np.testing.assert_allclose(left[later], cache[later], rtol=EXACT)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(SEEDS, st.floats(1, 100))
 def test_more_of_an_expansion_is_never_worse(seed: int, factor: float) -> None:
@@ -71,6 +72,7 @@ def test_more_of_an_expansion_is_never_worse(seed: int, factor: float) -> None:
     assert (whole(on_npu(larger, used)) <= whole(on_npu(setup, used)) * (1 + EXACT)).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(SEEDS)
 def test_plans_that_fit_take_as_long_as_without_an_expansion(seed: int) -> None:

@@ -69,6 +69,7 @@ def simulated(stages: int, chunks: int, microbatches: int, message: int, bandwid
     return float(execute(traces, {}, machine(stages, bandwidth)).finish.max()) * 1e-3
 
 
+@pytest.mark.slow
 @given(st.integers(2, 8), st.integers(1, 3), st.integers(1, 4))
 @costly(40)
 def test_the_formula_is_the_time_of_the_schedule_where_messages_cost_nothing(stages: int, chunks: int, m: int) -> None:

@@ -76,6 +76,7 @@ def counted(step: TrainingStep) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 @example(10)  # an interleaved pipeline with ZeRO 3: weights are gathered with each microbatch, not each round
 @costly(30)
@@ -93,7 +94,7 @@ def test_traces_send_the_bytes_that_the_formula_counts(seed: int) -> None:
         "tp": pick(1, 2, 4), "cp": pick(1, 2), "dp": pick(1, 2, 4), "pp": pp, "vp": pick(1, 2) if pp > 1 else 1,
         "zero": pick(0, 1, 2, 3), "reshard": coin(),
         "recompute": recompute_of(pick("none", "selective", "full", "selective-op", "mlp", "layernorm")),
-        **{name: coin() for name in ("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp")},
+        **{name: coin() for name in ("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp", "ulysses")},
     }  # fmt: skip
     model = pick(DENSE, ROUTED, SHARED)
     ep = pick(1, 2) if model is not DENSE and plan["tp"] * plan["cp"] * plan["dp"] > 1 else 1
@@ -180,6 +181,7 @@ def test_a_stage_waits_for_its_messages_unless_the_plan_overlaps_them() -> None:
     assert "microbatch0.send.pp" in waits(traces[1].nodes, "microbatch1.layer4.forward.compute")
 
 
+@pytest.mark.slow
 @given(st.integers(1, 4), st.sampled_from([0, 1, 3]), st.sets(st.sampled_from(["overlap_tp", "overlap_dp"])))
 @settings(max_examples=20)
 def test_collectives_of_a_stage_have_one_order(pp: int, zero: int, overlapped: set[str]) -> None:

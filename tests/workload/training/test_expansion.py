@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_steps import random_plans, seconds_of, setup_of
@@ -39,6 +40,7 @@ def whole(classes: dict[str, FloatArray]) -> FloatArray:
     return np.asarray(sum(classes.values(), np.zeros(1)))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(SEEDS)
 def test_what_lies_where_adds_up_to_the_footprint_in_order(seed: int) -> None:
@@ -56,6 +58,7 @@ def test_what_lies_where_adds_up_to_the_footprint_in_order(seed: int) -> None:
         np.testing.assert_allclose(away[first][later], np.broadcast_to(used[first], len(plans))[later], rtol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(SEEDS, st.floats(1, 100))
 def test_a_faster_expansion_never_slows_and_a_larger_one_never_fills_the_npu(seed: int, factor: float) -> None:
@@ -68,6 +71,7 @@ def test_a_faster_expansion_never_slows_and_a_larger_one_never_fills_the_npu(see
     assert (whole(memory_on_npu(replace(setup, expansions=larger), plans)) <= whole(memory_on_npu(setup, plans))).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(SEEDS)
 def test_plans_that_fit_take_as_long_as_without_an_expansion(seed: int) -> None:

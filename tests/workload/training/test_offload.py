@@ -92,6 +92,7 @@ def test_what_streams_loads_each_dimension_once() -> None:
     np.testing.assert_allclose(unit_traffic(Streamed(), extent), [[1, 1], [0, 1 / 4]])
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=40)
 def test_faster_hosts_and_servers_are_never_slower(seed: int) -> None:
@@ -109,6 +110,7 @@ def test_faster_hosts_and_servers_are_never_slower(seed: int) -> None:
     assert (after <= before * (1 + 1e-12)).all()
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=40)
 def test_beside_other_places_nothing_changes_on_the_npus(seed: int) -> None:
@@ -120,6 +122,7 @@ def test_beside_other_places_nothing_changes_on_the_npus(seed: int) -> None:
     assert "opt" not in plan_text(plans)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=40)
 def test_states_that_leave_free_memory(seed: int) -> None:
@@ -137,6 +140,7 @@ def test_states_that_leave_free_memory(seed: int) -> None:
     assert (before <= used(kept, plans) * (1 + 1e-12)).all(), "inputs of layers in the host free memory, too"
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=30)
 def test_plans_are_computed_each_for_itself_and_parts_add_up(seed: int) -> None:

@@ -170,6 +170,7 @@ def test_without_overlap_the_time_is_that_of_the_generators_loop(seed: int) -> N
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60)
 def test_a_faster_network_or_accelerator_is_never_slower(seed: int) -> None:
@@ -227,6 +228,7 @@ def alone(setup: RecommenderSetup, costs: Mapping[Any, FloatArray]) -> tuple[Flo
     return exchange, summed
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60)
 def test_overlap_hides_no_more_than_what_runs_beside_it(seed: int) -> None:
@@ -268,6 +270,7 @@ def run_backward(setup: RecommenderSetup, compute: RecommenderCompute, exchange:
     return max(max(clock, arrived) + float(compute.update[0]), network)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=200)
 def test_the_backward_pass_is_that_of_its_schedule_but_for_a_layer_and_a_message(seed: int) -> None:

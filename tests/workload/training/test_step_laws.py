@@ -29,6 +29,7 @@ def scaled(seconds: Seconds, random: np.random.Generator) -> Seconds:
     })  # fmt: skip
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60)
 def test_more_bandwidth_is_never_slower(seed: int) -> None:
@@ -37,6 +38,7 @@ def test_more_bandwidth_is_never_slower(seed: int) -> None:
     assert (time(scaled(seconds, random)) <= time(seconds) * (1 + 1e-12)).all()
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60)
 def test_a_faster_accelerator_is_never_slower(seed: int) -> None:
@@ -50,6 +52,7 @@ def test_a_faster_accelerator_is_never_slower(seed: int) -> None:
     assert (after <= before * (1 + 1e-12)).all()
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60)
 def test_parts_add_up_and_none_is_negative(seed: int) -> None:
@@ -60,6 +63,7 @@ def test_parts_add_up_and_none_is_negative(seed: int) -> None:
     assert all((part >= 0).all() for part in parts.values())
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60)
 def test_plans_are_computed_each_for_itself(seed: int) -> None:
@@ -79,6 +83,7 @@ def used(setup: Setup, plans: Plans) -> FloatArray:
     return np.asarray(sum(memory(setup, plans).values(), np.zeros(1)))
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60)
 def test_memory_falls_with_tensor_parallelism_zero_and_recomputation(seed: int) -> None:
@@ -108,6 +113,7 @@ def test_a_network_that_costs_nothing_leaves_compute(seed: int) -> None:
     assert (parts["compute"] > 0).all()
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=40)
 def test_overlap_never_hides_more_than_its_compute(seed: int) -> None:
@@ -166,6 +172,7 @@ def scheduled(random: np.random.Generator) -> Plans:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60)
 def test_schedules_keep_the_laws(seed: int) -> None:

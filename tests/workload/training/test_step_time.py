@@ -259,6 +259,11 @@ def test_traffic_of_contexts_and_experts() -> None:
     size = 2 * 2 * 128 * 64 + 100
     assert alone("context", setup, cp=2, dp=4) == [("cp", "ALL_GATHER", size, 8 * 3, 4, 0)]
     assert alone("context", setup, cp=2, dp=4, recompute=FULL)[0][3] == 8 * 4
+    # An exchange of heads: queries, keys and values of 64 tokens of the 128, 3 x 64 wide, in 2 bytes; then the results.
+    assert alone("context", setup, cp=2, dp=4, ulysses=True) == [
+        ("cp", "ALL_TO_ALL", 2 * 3 * 64 * 64, 8 * 2, 4, 0), ("cp", "ALL_TO_ALL", 2 * 64 * 64, 8 * 2, 4, 0),
+    ]  # fmt: skip
+    assert [row[3] for row in alone("context", setup, cp=2, dp=4, ulysses=True, recompute=FULL)] == [8 * 3] * 2
     assert alone("expert", setup, ep=4, dp=4) == [("ep", "Dispatch", 2 * TOKENS, 8 * 2 * 2, 4, 0)]
     assert alone("expert", setup, ep=4, dp=4, recompute=FULL)[0][3] == 8 * 2 * 3
 

@@ -19,7 +19,9 @@ from evo_libra.ui.terminal.widgets.dialogs import Dialog
 class Editor(Dialog[str]):
     """A text to be edited, here or in the user's own editor; `wrong` is what is wrong with it."""
 
+    # A text area that indents takes escape as a way to the next widget; here it leaves, as in every dialog.
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave_text", "Leave", priority=True),
         Binding("ctrl+s", "go", "Go", priority=True),
         Binding("ctrl+e", "edit", "Editor", priority=True),
     ]
@@ -28,7 +30,7 @@ class Editor(Dialog[str]):
 
     def __init__(self, question: str, text: str, button: str, wrong: str) -> None:
         super().__init__(question, [(f"{button} (^s)", "go"), ("$EDITOR (^e)", "edit")])
-        self._text, self._wrong = text, wrong
+        self._text, self._wrong, self._warned = text, wrong, text
 
     def body(self) -> ComposeResult:
         """Make the text, and the line for what is wrong with it."""
@@ -39,6 +41,15 @@ class Editor(Dialog[str]):
         """Do what the button says."""
         actions = {"go": self.action_go, "edit": self.action_edit}
         actions.get(event.button.id or "", self.action_leave)()
+
+    def action_leave_text(self) -> None:
+        """Leave without an answer; a text that was edited takes a second key, so that one key loses no edit."""
+        text = self.query_one(TextArea).text
+        if text in (self._text, self._warned):
+            self.action_leave()
+            return
+        self._warned = text
+        self.query_one("#wrong", Static).update("The text was edited. Escape leaves without the changes.")
 
     def action_go(self) -> None:
         """Return the text."""

@@ -49,6 +49,8 @@ class GroupedAttention(Sublayer):
     chunked : whether a token attends to those of its chunk of `window` tokens, and not to the tokens before it.
     sinks : whether each head has a logit that takes a part of the attention of every token.
     gated : whether queries bring a gate of the results along.
+    value_width : width of a head of values; `head_width` for None.
+    shared_projection : whether values are keys before their norm and position, so that one matrix gives both.
     """
 
     heads: Size
@@ -59,6 +61,17 @@ class GroupedAttention(Sublayer):
     chunked: bool = False
     sinks: bool = False
     gated: bool = False
+    value_width: Size | None = None
+    shared_projection: bool = False
+
+    @property
+    def _value_width(self) -> int:
+        return self.head_width if self.value_width is None else self.value_width
+
+    def _widths(self, share: Share) -> tuple[Array, Array, Array, Array]:
+        """Return (n,) widths of queries, of their results, of keys and of values on an NPU."""
+        heads, pairs = self.heads / share.tp, share.heads(self.kv_heads)
+        return heads * self.head_width, heads * self._value_width, pairs * self.head_width, pairs * self._value_width
 
     @property
     def vectors(self) -> int:
@@ -67,50 +80,62 @@ class GroupedAttention(Sublayer):
 
     def matrices(self, share: Share) -> tuple[Matrix, ...]:
         """Return queries with keys and values, and the way out."""
-        heads = self.heads / share.tp
-        width = self.head_width * (heads * (1 + self.gated) + 2.0 * share.heads(self.kv_heads))
+        queries, results, keys, values = self._widths(share)
+        width = queries + results * self.gated + keys + values * (not self.shared_projection)
         return (
             Matrix(n=width, k=self.hidden, biased=self.biased),
-            Matrix(n=self.hidden, k=heads * self.head_width, biased=self.biased),
+            Matrix(n=self.hidden, k=results, biased=self.biased),
         )
 
     def cores(self, share: Share, sequence: int) -> tuple[Core, ...]:
         """Return the attention of its heads."""
         seen = attended(sequence, self.window, chunked=self.chunked)
         slides = self.window is not None and self.window < sequence and not self.chunked
-        return (Attention(self.heads / share.tp, 2 * self.head_width, sequence, seen, slides),)
+        return (Attention(self.heads / share.tp, self.head_width + self._value_width, sequence, seen, slides),)
 
     def tensors(self, share: Share) -> tuple[Kept, ...]:
         """Return queries, keys and values, the gates of results, and results, which the way out keeps, too."""
-        results, pairs = (self.head_width * heads for heads in (self.heads / share.tp, share.heads(self.kv_heads)))
-        return Kept(results * (1 + self.gated) + 2.0 * pairs), Kept(results, product=True, core=True)
+        queries, results, keys, values = self._widths(share)
+        return Kept(queries + results * self.gated + keys + values), Kept(results, product=True, core=True)
 
     def outputs(self, share: Share) -> tuple[Array, ...]:
         """Return queries with their gates, keys, values, and the way out, a product each."""
-        results, pairs = (self.head_width * heads for heads in (self.heads / share.tp, share.heads(self.kv_heads)))
-        return results * (1 + self.gated), pairs, pairs, self.hidden / share.sequence
+        queries, results, keys, values = self._widths(share)
+        pairs = (keys,) if self.shared_projection else (keys, values)
+        return queries + results * self.gated, *pairs, self.hidden / share.sequence
 
     def moved(self, share: Share) -> tuple[Array, Array]:
         """Return what a gate of results reads and writes."""
-        width = self.heads / share.tp * self.head_width * self.gated
+        width = self.heads / share.tp * self._value_width * self.gated
         return 6.0 * width, 10.0 * width
 
     def cache(self, share: Share, tokens: Array, cell: Cell) -> Array:
         """Return the keys and values of each token that one attends to yet."""
         tokens = tokens if self.window is None else np.minimum(tokens, self.window)
-        return tokens * share.heads(self.kv_heads) * 2.0 * (self.head_width * cell.element + cell.scale)
+        widths = self.head_width + self._value_width
+        return tokens * share.heads(self.kv_heads) * (widths * cell.element + 2.0 * cell.scale)
 
     def step(self, share: Share, context: Array, cell: Cell) -> StepWork:
         """Return the scores of what a token sees of the context, and the sum of its values: half a chunk on average."""
         if self.window is not None:
             beyond = self.window / 2.0 if self.chunked else float(self.window)
             context = np.where(context > self.window, beyond, context)
-        flop = 2.0 * context * (self.heads / share.tp) * 2 * self.head_width
+        flop = 2.0 * context * (self.heads / share.tp) * (self.head_width + self._value_width)
         return StepWork(flop, self.cache(share, context, cell))
 
     def gathered(self, share: Share, tokens: Array, sequences: Array, npus: Array) -> Array:  # noqa: ARG002 - by tokens
         """Return the keys and values of each token, of 2 bytes."""
-        return 2.0 * tokens * 2 * self.head_width * share.heads(self.kv_heads)
+        return 2.0 * tokens * (self.head_width + self._value_width) * share.heads(self.kv_heads)
+
+    @property
+    def exchanged_heads(self) -> tuple[int, ...]:
+        """Heads of queries, and those of keys and values."""
+        return self.heads, self.kv_heads
+
+    def exchanged(self, share: Share) -> tuple[Array, Array]:
+        """Return queries, keys and values, and then the results, of 2 bytes."""
+        queries, results, keys, values = self._widths(share)
+        return 2.0 * (queries + keys + values), 2.0 * results
 
 
 @dataclass(frozen=True)
@@ -204,6 +229,16 @@ class MultiheadLatentAttention(Sublayer):
         """Return the narrow key of each token, of 2 bytes."""
         return 2.0 * tokens * (self.kv_rank + self.rope_width)
 
+    @property
+    def exchanged_heads(self) -> tuple[int, ...]:
+        """Heads of queries, for each of which keys and values are made before attention."""
+        return (self.heads,)
+
+    def exchanged(self, share: Share) -> tuple[Array, Array]:
+        """Return queries, keys and values of each head, and then the results, of 2 bytes."""
+        heads = self.heads / share.tp
+        return 2.0 * heads * (2 * self.key_width + self.value_width), 2.0 * heads * self.value_width
+
 
 _KEY, _SCALE = 1.0, 4.0
 """Bytes of an element of a key of the index, which has 8 bits, and of its scale."""
@@ -272,3 +307,8 @@ class SparseLatentAttention(MultiheadLatentAttention):
     def gathered(self, share: Share, tokens: Array, sequences: Array, npus: Array) -> Array:
         """Return the narrow keys, and those of the index."""
         return super().gathered(share, tokens, sequences, npus) + tokens * (_KEY * self.index_width + _SCALE)
+
+    @property
+    def exchanged_heads(self) -> tuple[int, ...]:
+        """Nothing: each head needs the index of the whole sequence."""
+        return ()

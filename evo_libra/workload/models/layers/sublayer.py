@@ -261,6 +261,15 @@ class Sublayer:
         """
         return 0.0
 
+    @property
+    def exchanged_heads(self) -> tuple[int, ...]:
+        """The numbers of heads that a context parallel group must divide to exchange them; empty where it cannot."""
+        return ()
+
+    def exchanged(self, share: Share) -> tuple[Array, Array]:  # noqa: ARG002 - likewise
+        """Return (n,) bytes for each token that such a group exchanges before its core and after it."""
+        return 0.0, 0.0
+
     def parameters(self, *, active: bool = False) -> int:
         """Return the number of weights, all of them or those that a token passes, without the norm before it."""
         found = self.vectors

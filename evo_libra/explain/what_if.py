@@ -1,0 +1,261 @@
+"""Verdicts under other assumptions: other prices of parts and of energy, and whether the verdict holds with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.explain.bought_parts import BoughtPart
+from evo_libra.explain.choice import Choice
+from evo_libra.explain.tornado import value_text, with_operation
+from evo_libra.explain.verdict_basis import LARGEST, Basis
+from evo_libra.explain.verdict_record import BY_SHAPE
+from evo_libra.quantities import money_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turned:
+    """A value at which another design is to be bought: the value as a text, and the design."""
+
+    at: str
+    id: int
+    name: str
+
+
+_STOPS = 100.0
+"""Multiples of the most expensive design from which on a sum is of a design that does no work at all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIf:
+    """The verdict under another assumption.
+
+    Attributes
+    ----------
+    change : the assumption, as a user gave it.
+    holds : whether the verdict does.
+    id, name : of the design to buy then; the id is that of the front, None where a new search found it.
+    lead_usd : USD by which the verdict's design leads its best rival then; below 0 where it does not hold.
+    turns : values nearest to the stated one at which the verdict turns.
+    text : all of it, as it is printed.
+    """
+
+    change: str
+    holds: bool
+    id: int | None
+    name: str
+    lead_usd: float | None = None
+    turns: tuple[Turned, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class PriceChange:
+    """Another price of a part, or of all parts of a kind: a factor on it, or USD of a piece."""
+
+    text: str
+    name: str
+    factor: float | None = None
+    usd: float | None = None
+
+
+_PRICE = re.compile(r"(?P<sign>[+-]\s*)?(?P<figure>\d+(?:\.\d*)?|\.\d+)(?:\s*(?P<unit>[^\s\d.]\S*))?")
+_USD = {"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6}
+_POWER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:\s*USD)?(?:\s*/\s*kWh)?", re.IGNORECASE)
+_PERCENT = 100.0
+
+
+def read_price(text: str) -> PriceChange:
+    """Return the change of a price; an `InputError` says that a text is none.
+
+    >>> read_price("optics-400g=+30%").factor, read_price("sn5600=-10 %").factor, read_price("sn5600=x1.5").factor
+    (1.3, 0.9, 1.5)
+    >>> read_price("sn5600=70kUSD").usd
+    70000.0
+    """
+    name, _, price = (part.strip() for part in text.partition("="))
+    times = price.startswith("x")
+    match = _PRICE.fullmatch(price.removeprefix("x").strip()) if name else None
+    refused = InputError(f"found '{text}'; a name and its price are needed, such as optics-400g=+30%, =x1.3 or =900USD")
+    if match is None:
+        raise refused
+    figure, unit, sign = float(match["figure"]), match["unit"] or "", (match["sign"] or "").strip()
+    if times and not unit and not sign:
+        return PriceChange(text, name, factor=figure)
+    if unit == "%" and sign and not times:
+        factor = 1.0 + (figure if sign == "+" else -figure) / _PERCENT
+        if factor < 0:
+            raise InputError(f"found '{text}'; a price below 0 is none")
+        return PriceChange(text, name, factor=round(factor, 12))
+    if unit in ("", *_USD) and not sign and not times:
+        return PriceChange(text, name, usd=figure * _USD.get(unit, 1.0))
+    raise refused
+
+
+def read_energy(text: str) -> float:
+    """Return the USD of a kWh; an `InputError` says that a text is none.
+
+    >>> read_energy("0.12 USD/kWh"), read_energy("0.2")
+    (0.12, 0.2)
+    """
+    match = _POWER.fullmatch(text.strip())
+    if match is None:
+        raise InputError(f"found '{text}'; a price of energy is needed, such as '0.12 USD/kWh'")
+    return float(match[1])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A verdict that is asked again.
+
+    Attributes
+    ----------
+    basis : all that it rests on.
+    names : of the designs of the front.
+    """
+
+    basis: Basis
+    names: Sequence[str]
+
+    def price(self, change: PriceChange) -> WhatIf:
+        """Return the verdict at another price; an `InputError` says that no design has such a part."""
+        places, factor = self.places(change.name), self.factor(change)
+        at = partial(_at_prices, self.basis, places)
+        stated = self.basis.parts[places[0]].piece_usd if len(self._names_of(places)) == 1 else None
+        unit, size = ("", 1.0) if stated is None else ("USD", stated)
+        return self.outcome(f"the price of {_written(change)}", at, factor, (unit, size))
+
+    def energy(self, usd: float) -> WhatIf:
+        """Return the verdict at another price of a kWh; an `InputError` says that it has no part in the sums."""
+        stated = self.basis.tco.usd_per_kWh
+        if self.basis.rule == BY_SHAPE or "energy" not in self.basis.stated.price.parts:
+            raise InputError("the price of energy has no part in this verdict: its price of time is without energy")
+        at = partial(_at_energy, self.basis)
+        return self.outcome(f"energy costs {usd:g} USD/kWh", at, usd / stated, ("USD/kWh", stated))
+
+    def together(self, changes: Sequence[PriceChange], energy: float | None) -> WhatIf:
+        """Return the verdict under several changes at once."""
+        factors = {place: self.factor(one) for one in changes for place in self.places(one.name)}
+        tco = None if energy is None else with_operation(self.basis.tco, {"usd_per_kWh": energy})
+        return self.answer("all of these prices change", self.basis.choice(factors, tco), None)
+
+    def outcome(
+        self, change: str, at: Callable[[float], Choice], factor: float, unit: tuple[str, float], *, said: str = "",
+        figure: str = "today's figure",
+    ) -> WhatIf:  # fmt: skip
+        """Return the verdict at a factor on a figure, with the factors at which it turns.
+
+        Parameters
+        ----------
+        unit : of the figure, and its stated value.
+        said : sentences before the verdict; `figure` : what the factor is on.
+        """
+        turns = tuple(
+            Turned(at=_at_text(turn.factor, *unit), id=self._id(turn.row), name=self.names[turn.row])
+            for turn in self.basis.turns(at)
+        )
+        return self.answer(change, at(factor), turns, said=said, figure=figure)
+
+    def answer(
+        self, change: str, choice: Choice, turns: tuple[Turned, ...] | None, *, said: str = "",
+        figure: str = "today's figure",
+    ) -> WhatIf:  # fmt: skip
+        """Return the verdict of a choice with the turns of a figure; None where no single figure turns it."""
+        if not choice.found.within.any():
+            return WhatIf(
+                change=change, holds=False, id=None, name="", text=f"If {change}: no {self._noun} keeps the limits."
+            )
+        row, _ = choice.row(self.basis.rule)
+        holds, mine = self.basis.is_same(row), self.basis.bought[0]
+        lead = self.basis.lead(choice)[0] if self.basis.weighs and self._rivals() else None
+        word = "The" if said and not said.endswith(":") else "the"
+        head = f"If {change}: {said}{' ' if said else ''}{word} verdict {'holds' if holds else 'does not hold'}."
+        sums = () if lead is None else (self._sum(lead, mine, row, holds=holds),)
+        text = " ".join([head, *sums, *self._turns(turns, figure)])
+        return WhatIf(
+            change=change, holds=holds, id=self._id(row), name=self.names[row], lead_usd=lead, turns=turns or (),
+            text=text,
+        )  # fmt: skip
+
+    def _rivals(self) -> bool:
+        row, equal = self.basis.bought
+        return bool(self.basis.stated.others(row, equal).any())
+
+    def _sum(self, lead: float, mine: int, row: int, *, holds: bool) -> str:
+        usd = money_text(abs(lead), 3)
+        if holds and lead > _STOPS * float(self.basis.stated.money.max()):
+            return f"No other {self._noun} works on then."
+        if holds:
+            return f"#{self._id(mine)} leads its best rival by {usd}."
+        return f"Buy #{self._id(row)} {self.names[row]}: #{self._id(mine)} loses {usd} against it."
+
+    def _turns(self, turns: tuple[Turned, ...] | None, figure: str) -> Iterator[str]:
+        if turns:
+            yield f"It turns at {' and at '.join(f'{one.at}, to #{one.id}' for one in turns)}."
+        elif turns is not None:
+            yield f"Nothing turns it from a tenth to {LARGEST:g} times {figure}."
+
+    @property
+    def _noun(self) -> str:
+        return self.basis.found.noun
+
+    def _id(self, row: int) -> int:
+        return int(self.basis.found.ids[row])
+
+    def places(self, name: str) -> list[int]:
+        """Return the places of parts of a name, or of a kind; an `InputError` names those that there are."""
+        parts = self.basis.parts
+        found = [place for place, part in enumerate(parts) if part.name == name]
+        found = found or [place for place, part in enumerate(parts) if _is_of_kind(part, name)]
+        if not found:
+            every = dict.fromkeys([part.name for part in parts] + [kind for part in parts for kind in part.kinds])
+            raise InputError(f"--price: {unknown('part, product or kind', name, list(every))}")
+        return found
+
+    def _names_of(self, places: Sequence[int]) -> set[str]:
+        return {self.basis.parts[place].name for place in places}
+
+    def factor(self, change: PriceChange) -> float:
+        """Return the factor on the price of a change; an `InputError` says that USD are of no single piece."""
+        if change.factor is not None:
+            return change.factor
+        stated = {self.basis.parts[place].piece_usd for place in self.places(change.name)} - {None}
+        if len(stated) != 1 or change.usd is None:
+            raise InputError(f"--price {change.text}: '{change.name}' has no single price; give a share, such as +30%")
+        return change.usd / (stated.pop() or 1.0)
+
+
+def _written(change: PriceChange) -> str:
+    """Return a change of a price in words.
+
+    >>> _written(read_price("sn5600=-10%")), _written(read_price("sn5600=70kUSD"))
+    ('sn5600 changes by -10 %', 'sn5600 is 70 kUSD')
+    """
+    if change.factor is None:
+        return f"{change.name} is {money_text(change.usd or 0.0, 3)}"
+    return f"{change.name} changes by {_PERCENT * (change.factor - 1.0):+.3g} %"
+
+
+def _is_of_kind(part: BoughtPart, name: str) -> bool:
+    return bool({name, f"{name}s", f"{name}es"} & set(part.kinds))
+
+
+def _at_prices(basis: Basis, places: Sequence[int], factor: float) -> Choice:
+    return basis.choice(dict.fromkeys(places, factor))
+
+
+def _at_energy(basis: Basis, factor: float) -> Choice:
+    return basis.choice(tco=with_operation(basis.tco, {"usd_per_kWh": basis.tco.usd_per_kWh * factor}))
+
+
+def _at_text(factor: float, unit: str, stated: float) -> str:
+    """Return the value at a factor, and how far it is from the stated one.
+
+    >>> _at_text(1.85, "USD", 1000.0), _at_text(0.6, "", 1.0)
+    ('1,850 USD (+85 %)', '-40 %')
+    """
+    change = f"{_PERCENT * (factor - 1.0):+.3g} %"
+    return f"{value_text(stated * factor, unit)} ({change})" if unit else change
