@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,17 +24,16 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from evo_libra.control_characters import escape_controls
-from evo_libra.errors import EvoLibraError, explained, ignore_numeric_warnings
+from evo_libra.errors import EvoLibraError, ignore_numeric_warnings
 from evo_libra.experiment.execution.job import ONE_THREAD
 from evo_libra.experiment.execution.scheduler import OnScheduler
-from evo_libra.experiment.store.staging import make_folder
+from evo_libra.experiment.execution.scratch import new_scratch, remove_dead
+from evo_libra.experiment.store.staging import remove_tree
 from evo_libra.searching.evaluation.workers import is_stopped
 
 if TYPE_CHECKING:
     from distributed import Scheduler, SpecCluster
 
-SCRATCH = "scratch-"
-"""Prefix of the folders of temporary files, inside that of a batch; that of a batch that was killed may stay."""
 STOPPED_SECONDS = 10.0
 """Time after which a process that the system says is stopped is replaced."""
 _EARLY_ENDS = 5
@@ -195,7 +193,7 @@ def _show(text: bytes) -> None:
 def _end_with_parent(folder: str) -> None:
     """Wait for the end of the pipe from the program that started this one; whatever ended it, this one ends, too."""
     sys.stdin.buffer.read()
-    shutil.rmtree(folder, ignore_errors=True)  # no other process does where the program was killed
+    remove_tree(Path(folder))  # where the program was killed no other process does before the next one
     os._exit(0)
 
 
@@ -225,6 +223,7 @@ class LocalCluster:
         with suppress(OSError, TimeoutError):
             self.cluster.close(timeout=5)
         self.folder.cleanup()
+        remove_dead(Path(self.folder.name).parent)
 
 
 def local_cluster(workers: int, batch: Path, on_news: Callable[[str], None] = lambda _news: None) -> OnScheduler:
@@ -241,9 +240,7 @@ def local_cluster(workers: int, batch: Path, on_news: Callable[[str], None] = la
     for name in ("distributed", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     credentials = private.new_credentials()
-    make_folder(batch)
-    with explained(batch):
-        folder = tempfile.TemporaryDirectory(prefix=SCRATCH, dir=batch.absolute(), ignore_cleanup_errors=True)
+    folder = new_scratch(batch)
     options, security = private.scheduler_options(credentials, folder.name), private.security_of(credentials)
     cluster = SpecCluster(scheduler={"cls": private.PrivateScheduler, "options": options}, security=security)
     place = Place(cluster.scheduler_address, credentials, folder.name, sys.path)

@@ -81,8 +81,8 @@ class Claim(Holder):
         A date far ahead is as void as one long past: a holder that lives gives its claim a new date within seconds.
         """
         if self.where == kernel():
-            born = _born(self.pid)
-            if born is None or abs(born - self.born) >= 1.0:
+            start = born(self.pid)
+            if start is None or abs(start - self.born) >= 1.0:
                 return False
         return abs(now - self.renewed) < LEASE_SECONDS
 
@@ -123,7 +123,7 @@ def acquire(folder: Path, batch: str) -> Claim | None:
 def _create(path: Path, token: str, batch: str) -> Claim | None:
     """Create a claim file; return the claim, or None where another process has the run."""
     folder, staging = path.parent, path.with_name(f"{STAGING}{token}")
-    me = Holder(token, batch, socket.gethostname(), where=kernel(), pid=os.getpid(), born=_born(os.getpid()) or 0.0)
+    me = Holder(token, batch, socket.gethostname(), where=kernel(), pid=os.getpid(), born=born(os.getpid()) or 0.0)
     if not create_text(path, seal_json(asdict(me)).decode(), staging):
         return None
     # Meanwhile others may have claimed and released the run, and another may have begun to count from 1 again.
@@ -248,7 +248,7 @@ def kernel() -> str:
     return f"{socket.gethostname()}/{boot}/{space}"
 
 
-def _born(pid: int) -> float | None:
+def born(pid: int) -> float | None:
     """Return when a process was started: since the boot, which no clock changes, where the system tells that."""
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
