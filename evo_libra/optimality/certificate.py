@@ -19,7 +19,7 @@ from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.branch_and_bound import branch_and_bound
 from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
 from evo_libra.optimality.useful_ways import UsefulOptions
-from evo_libra.optimality.watch import Watch, watch_of
+from evo_libra.optimality.watch import Progress, Watch, watch_of
 from evo_libra.optimality.whole_ports import whole_ideal
 from evo_libra.problem.plans import plans_that_fit, useful_plans
 from evo_libra.problem.problem import Problem
@@ -141,13 +141,13 @@ def certificates(
     front: Front,
     seconds: float | None = None,
     stopped: Callable[[], bool] = lambda: False,
-    report: Callable[[int, int], None] = lambda _evaluated, _waiting: None,
+    report: Callable[[Progress], None] = lambda _progress: None,
 ) -> Iterator[Certificate]:
     """Yield tighter and tighter certificates of a front; see `certify`. A space that can be enumerated has just one.
 
     Half of the `seconds` at most are for the ends of the best front known, which scale the hypervolume. Once it is
-    `stopped`, the next certificate is the last one. Of whole ports there is one, and `report` is called with the
-    designs that were evaluated, and those that bounds stand for.
+    `stopped`, the next certificate is the last one. Of whole ports there is one, and `report` is told how
+    far it is.
     """
     if not of_time_and_cost(front):
         raise InputError("a certificate needs a front of time against cost; this one minimises something else")

@@ -11,17 +11,12 @@ from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
+from evo_libra.optimality.comparisons import factors, reached
 from evo_libra.optimality.watch import Watch, watch_of
 from evo_libra.optimality.whole_front import WholeFront, whole_front
 from evo_libra.problem.plans import plans_that_fit
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import HasObjectives
-
-SAME = 1e-9
-"""Relative difference of figures that are equal but for rounding."""
-
-_COMPARED = 4_000_000
-"""Pairs of designs that are compared at a time."""
 
 
 @dataclass(frozen=True)
@@ -121,34 +116,10 @@ def distance_of(
     every = np.concatenate([mine, best], axis=1)
     every = every[:, non_dominated(every)]
     low, high = every.min(axis=1), every.max(axis=1)
-    missing = ~_reached(exact, mine)
-    near = _reached(exact[:, missing], mine / (1.0 + within))
+    missing = ~reached(exact, mine)
+    near = reached(exact[:, missing], mine / (1.0 + within))
     return FrontProof(
-        factor=_factors(mine, best), missing=int(missing.sum()), near=int(near.sum()), within=within,
+        factor=factors(mine, best), missing=int(missing.sum()), near=int(near.sum()), within=within,
         hypervolume=hypervolume(mine, low, high), max_hypervolume=hypervolume(every, low, high),
         exact=exact.shape[1], **vars(counts),
     )  # fmt: skip
-
-
-def _reached(values: FloatArray, by: FloatArray) -> np.ndarray:
-    """Return (n,) whether one of (m, k) designs is as good as each of (m, n)."""
-    step = max(_COMPARED // max(by.shape[1], 1), 1)
-    parts = [
-        (by[:, :, None] <= values[:, None, start : start + step] * (1.0 + SAME)).all(axis=0).any(axis=0)
-        for start in range(0, values.shape[1], step)
-    ]
-    return np.concatenate([np.zeros(0, dtype=np.bool_), *parts])
-
-
-def _factors(mine: FloatArray, best: FloatArray) -> FloatArray:
-    """Return (n,) the largest factor by which one of (m, k) designs, as good in all else, is better in an objective."""
-    found, step = np.ones(mine.shape[1]), max(_COMPARED // max(best.shape[1], 1), 1)
-    for start in range(0, mine.shape[1], step):
-        some = mine[:, start : start + step]
-        worse = best[:, :, None] > some[:, None, :] * (1.0 + SAME)
-        for objective, values in enumerate(best):
-            as_good = ~np.delete(worse, objective, axis=0).any(axis=0)
-            least = np.where(as_good, values[:, None], np.inf).min(axis=0, initial=np.inf)
-            part = found[start : start + step]
-            np.maximum(part, some[objective] / least, out=part)
-    return np.where(found <= 1.0 + SAME, 1.0, found)  # designs of that difference count as the same

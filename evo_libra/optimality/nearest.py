@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import Population
+from evo_libra.optimality.enumeration import Enumeration
 from evo_libra.optimality.watch import never
 from evo_libra.optimality.whole_designs import Designs, effort_of, kept_by_faster, networks_of
-from evo_libra.optimality.whole_front import Enumeration
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.problem import Problem
 

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
-
-Watch = Callable[[int, int], bool]
-"""Takes the designs that were evaluated, and those that bounds stand for; returns whether the proof is to end."""
+from dataclasses import dataclass
 
 
-def never(_evaluated: int, _waiting: int) -> bool:
+@dataclass(frozen=True)
+class Progress:
+    """The state of a proof on its way.
+
+    Attributes
+    ----------
+    evaluated : designs so far; `waiting` : bounds that stand for others.
+    factor : returns the factor of the front, as in `FrontProof`, by what is known so far; None before there are bounds.
+    seen : share of the space that the factor is of.
+    """
+
+    evaluated: int
+    waiting: int
+    factor: Callable[[], float] | None = None
+    seen: float = 1.0
+
+
+Watch = Callable[[Progress], bool]
+"""Takes how far a proof is; returns whether it is to end."""
+
+
+def never(_progress: Progress) -> bool:
     """Return that a proof is not to end early."""
     return False
 
@@ -17,7 +36,7 @@ def never(_evaluated: int, _waiting: int) -> bool:
 def watch_of(
     seconds: float | None,
     stopped: Callable[[], bool] = lambda: False,
-    report: Callable[[int, int], None] = lambda _evaluated, _waiting: None,
+    report: Callable[[Progress], None] = lambda _progress: None,
 ) -> Watch:
     """Return the watch that ends a proof after some seconds from now, or once it is stopped.
 
@@ -28,8 +47,8 @@ def watch_of(
     """
     until = None if seconds is None else clock.monotonic() + seconds
 
-    def watch(evaluated: int, waiting: int) -> bool:
-        report(evaluated, waiting)
+    def watch(progress: Progress) -> bool:
+        report(progress)
         return stopped() or (until is not None and clock.monotonic() > until)
 
     return watch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
-from evo_libra.optimality import ideal_bandwidth, pruning, whole_front
+from evo_libra.optimality import ideal_bandwidth, pruning
 from evo_libra.optimality.bounds import CostBounds, VariantBounds
+from evo_libra.optimality.comparisons import beaten, rounded
 from evo_libra.optimality.ideal_bandwidth import TangentLines, bound_at, empty_ideal, tiles
 
 
@@ -71,22 +71,18 @@ def test_the_bound_of_a_space_is_the_least_of_its_variants() -> None:
     assert (both.variant.tolist(), both.height.tolist()) == ([0, 0], [5.0, 5.0])
 
 
-def beaten(values: FloatArray, best: FloatArray) -> list[bool]:
-    return whole_front._beaten(values, best).tolist()  # noqa: SLF001 - a rule of its own
-
-
 def test_what_is_beaten() -> None:
     best = np.array([[1.0, 3.0, 2.0], [4.0, 1.0, 9.0]])
     # As good is enough: (1, 4) and (3, 1) themselves are beaten; (2, 3) is behind none, (3, 0.5) and (0.5, 9) neither.
     values = np.array([[1.0, 3.0, 2.0, 3.0, 0.5, 5.0, 0.1], [4.0, 1.0, 3.0, 0.5, 9.0, 5.0, np.inf]])
     expected = [True, True, False, False, False, True, True]
-    assert beaten(values, best) == expected
+    assert beaten(values, best).tolist() == expected
     # The same with a third objective that all share, and with one that no known design is as good in.
-    assert beaten(np.vstack([values, np.ones(7)]), np.vstack([best, np.ones(3)])) == expected
-    assert beaten(np.vstack([values, np.ones(7)]), np.vstack([best, np.full(3, 2.0)])) == [False] * 6 + [True]
-    assert beaten(values, best[:, :0]) == [False] * 6 + [True]
+    assert beaten(np.vstack([values, np.ones(7)]), np.vstack([best, np.ones(3)])).tolist() == expected
+    assert beaten(np.vstack([values, np.ones(7)]), np.vstack([best, np.full(3, 2.0)])).tolist() == [False] * 6 + [True]
+    assert beaten(values, best[:, :0]).tolist() == [False] * 6 + [True]
 
 
 def test_figures_have_12_digits() -> None:
-    found = whole_front._rounded(np.array([1.2345678901234, 123456789012.4, 9.999999999999e-7, 1e-3]))  # noqa: SLF001
+    found = rounded(np.array([1.2345678901234, 123456789012.4, 9.999999999999e-7, 1e-3]))
     np.testing.assert_allclose(found, [1.23456789012, 123456789012.0, 1e-6, 1e-3], rtol=1e-15)

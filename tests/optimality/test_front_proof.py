@@ -15,7 +15,7 @@ from evo_libra import load_problem, search
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
-from evo_libra.optimality import front_proof
+from evo_libra.optimality import comparisons
 from evo_libra.optimality.front_proof import prove_front
 from evo_libra.problem.problem import Problem
 
@@ -87,16 +87,16 @@ def test_factors_by_hand() -> None:
     # (1, 4) is as good as (2, 4) in the second objective and twice as good in the first; (3, 1) is by 4/3 better than
     # (4, 1), and nothing that takes 2 at most is better than (2, 4) in the second one.
     best, mine = np.array([[1.0, 3.0], [4.0, 1.0]]), np.array([[2.0, 4.0, 1.0, 9.0], [4.0, 1.0, 4.0, 9.0]])
-    factors = front_proof._factors(mine, best)  # noqa: SLF001 - a formula
+    factors = comparisons.factors(mine, best)
     np.testing.assert_allclose(factors, [2.0, 4.0 / 3.0, 1.0, 9.0])
     # Figures that differ by rounding are the same.
-    np.testing.assert_allclose(front_proof._factors(mine * (1.0 - 1e-12), best)[:2], [2.0, 4.0 / 3.0])  # noqa: SLF001
-    assert front_proof._factors(mine * 0.5, best)[1] == 1.0  # noqa: SLF001 - it is better itself
+    np.testing.assert_allclose(comparisons.factors(mine * (1.0 - 1e-12), best)[:2], [2.0, 4.0 / 3.0])
+    assert comparisons.factors(mine * 0.5, best)[1] == 1.0
 
 
 def test_what_is_reached_by_hand() -> None:
     values = np.array([[1.0, 3.0, 1.0], [4.0, 1.0, 4.0 * (1.0 - 1e-12)]])
     by = np.array([[1.0, 2.0], [4.0, 2.0]])
     # (1, 4) is there, but for rounding; (3, 1) is not reached by (2, 2).
-    assert front_proof._reached(values, by).tolist() == [True, False, True]  # noqa: SLF001 - a formula
-    assert front_proof._reached(values[:, :0], by).tolist() == []  # noqa: SLF001 - the same
+    assert comparisons.reached(values, by).tolist() == [True, False, True]
+    assert comparisons.reached(values[:, :0], by).tolist() == []

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from evo_libra.optimality.watch import never, watch_of
+from evo_libra.optimality.watch import Progress, never, watch_of
 
 
 def test_a_watch_ends_a_proof_once_it_is_stopped_or_late() -> None:
     stops = iter([False, True])
-    heard: list[tuple[int, int]] = []
-    watch = watch_of(None, lambda: next(stops), lambda *counts: heard.append(counts))
-    assert [watch(1, 2), watch(3, 4)] == [False, True]
-    assert heard == [(1, 2), (3, 4)]
-    assert watch_of(0.0)(0, 0)
-    assert not watch_of(1e9)(0, 0)
-    assert not never(0, 0)
+    heard: list[Progress] = []
+    watch = watch_of(None, lambda: next(stops), heard.append)
+    assert [watch(Progress(1, 2)), watch(Progress(3, 4))] == [False, True]
+    assert heard == [Progress(1, 2), Progress(3, 4)]
+    assert watch_of(0.0)(Progress(0, 0))
+    assert not watch_of(1e9)(Progress(0, 0))
+    assert not never(Progress(0, 0))

@@ -17,6 +17,8 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
+from evo_libra.optimality.front_proof import prove_front
+from evo_libra.optimality.watch import Progress
 from evo_libra.optimality.whole_designs import count_networks, effort_of, networks_of
 from evo_libra.optimality.whole_front import whole_front
 from evo_libra.problem.problem import Problem
@@ -70,6 +72,26 @@ def agree(problem: Problem) -> None:
     front = search(problem, engine="exhaustive")
     np.testing.assert_allclose(distinct(found_by(front, problem)), best, rtol=1e-9)
     assert len(front) == best.shape[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("time", ["astra", "themis, open"])
+def test_bounds_on_the_way_hold_for_what_was_seen(time: str) -> None:
+    problem = problem_of(time, ("time", "cost", "power"), fabric=BOXES)
+    poor = search(problem, engine="random", evaluations=100, population=20, seed=1)
+    heard: list[tuple[float, float]] = []
+
+    def watch(progress: Progress) -> bool:
+        assert progress.factor is not None
+        heard.append((progress.seen, progress.factor()))
+        return False
+
+    found = prove_front(problem, poor, watch=watch)
+    factors = [factor for seen, factor in heard if seen == 1.0]
+    assert min(factors) >= found.largest_factor * (1.0 - 1e-9)
+    assert factors[-1] == pytest.approx(found.largest_factor)
+    assert factors[-1] > 1.0
+    assert all(0.0 < seen <= 1.0 for seen, _ in heard)
 
 
 @pytest.mark.slow

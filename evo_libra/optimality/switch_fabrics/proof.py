@@ -14,19 +14,17 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.errors import InputError
-from evo_libra.front.archive import Archive
+from evo_libra.front.archive import Archive, non_dominated
 from evo_libra.network.fabrics.bits import LAYERS, PAIRS
+from evo_libra.optimality.comparisons import SAME, factors
 from evo_libra.optimality.switch_fabrics.cores import Cores, Fabric
 from evo_libra.optimality.switch_fabrics.cuts import TimeBound
 from evo_libra.optimality.switch_fabrics.sides import LayerKinds, layer_kinds, members_of, sides
-from evo_libra.optimality.watch import Watch, never
+from evo_libra.optimality.watch import Progress, Watch, never
 from evo_libra.problem.switch_fabrics.bill import nic_cost
 from evo_libra.problem.switch_fabrics.genes import GENES, Fields
 from evo_libra.problem.switch_fabrics.objectives import COST, TIME
 from evo_libra.problem.switch_fabrics.problem import FabricProblem
-
-SAME = 1e-9
-"""Relative difference of figures that are equal but for rounding."""
 
 _BATCH = 20_000
 """Designs that are evaluated at a time."""
@@ -79,7 +77,7 @@ def exact_front(problem: FabricProblem, known: FloatArray | None = None, watch: 
     start = Archive.empty(GENES + 1, 2)
     if known is not None:
         start = start.add(np.zeros((GENES + 1, known.shape[1])), known[rows], np.zeros(known.shape[1]))
-    search = _Search(problem, rows, start, watch)
+    search = _Search(problem, rows, start, watch, known=start.objectives)
     plans, counts = range(len(problem.times)), range(1, LAYERS)
     try:
         left = [one for plan in plans for count in counts for one in search.examine(plan, count)]
@@ -88,8 +86,8 @@ def exact_front(problem: FabricProblem, known: FloatArray | None = None, watch: 
             f"nothing is proven: {search.counts['sides']:,} ways to join NPUs to switches were examined, and more are "
             "left; --seconds gives the proof more time"
         ) from None
-    for one in left:
-        search.join(one)
+    for place, one in enumerate(left):
+        search.join(one, left[place + 1 :])
     return search.found
 
 
@@ -112,12 +110,17 @@ class _Sides:
 
 @dataclass
 class _Search:
-    """The state of a proof: its archive, and what it has counted."""
+    """The state of a proof: its archive, and what it has counted.
+
+    `open` are sides that links between switches may improve, once all sides are known.
+    """
 
     problem: FabricProblem
     rows: list[int]
     archive: Archive
     watch: Watch
+    known: FloatArray
+    open: Sequence[_Sides] | None = None
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sides", "evaluated", "waiting"), 0))
     bounds: list[FloatArray] = field(default_factory=list)
     tried: int = 0
@@ -174,8 +177,16 @@ class _Search:
         return np.asarray(self._cost(side) < self.budget(fastest))
 
     def _go_on(self) -> None:
-        if self.watch(self.counts["evaluated"], self.counts["waiting"]):
+        factor = self._factor if self.open is not None and self.known.size else None
+        if self.watch(Progress(self.counts["evaluated"], self.counts["waiting"], factor)):
             raise _OverError
+
+    def _factor(self) -> float:
+        """Return the largest factor of the known designs against those that were evaluated and the bounds of others."""
+        assert self.open is not None, "callers have looked"  # noqa: S101 - internal error
+        left = (np.stack([one.time, one.joined_cost]) for one in self.open)
+        best = np.concatenate([self.archive.objectives, *self.bounds, *left], axis=1)
+        return float(factors(self.known, best[:, non_dominated(best)]).max())
 
     def _is_open(self, some: _Sides) -> BoolArray:
         """Return (n,) whether links between switches may make a side one of the front."""
@@ -213,10 +224,12 @@ class _Search:
         self.counts["evaluated"] += genes.shape[1]
         self.archive = self.archive.add(whole, evaluated.objectives[self.rows], evaluated.violation)
 
-    def join(self, some: _Sides) -> None:
-        """Examine sides whose switches have links to others."""
+    def join(self, some: _Sides, others: Sequence[_Sides]) -> None:
+        """Examine sides whose switches have links to others; `others` come later."""
         left = some.select(np.flatnonzero(self._is_open(some)))
-        for index in np.argsort(left.joined_cost):
+        order = np.argsort(left.joined_cost)
+        for place, index in enumerate(order):
+            self.open = (left.select(order[place:]), *others)
             side, cost, time = left.side[:, index], float(left.cost[index]), left.time[index : index + 1]
             budget = float(self.budget(time)[0])
             if left.joined_cost[index] >= budget:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evo_libra.front.front import Front
     from evo_libra.optimality.certificate import Certificate
     from evo_libra.optimality.front_proof import FrontProof
+    from evo_libra.optimality.watch import Progress
     from evo_libra.problem.link_limits import BeyondLinks
     from evo_libra.problem.problem import Problem
     from evo_libra.problem.protocol import HasObjectives
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _INTERRUPTED = 130
+_NEWS_SECONDS = 0.5
 
 
 @app.command
@@ -154,15 +156,30 @@ def _prove_fabrics(problem: FabricProblem, front: Front, result: Path, seconds: 
     return _INTERRUPTED if stopped else 0
 
 
-def _reporting(status: Status, seconds: float | None) -> Callable[[int, int], None]:
-    """Return what shows how far a proof is: designs evaluated, those that bounds stand for, and the time."""
-    start = clock.monotonic()
+def _reporting(status: Status, seconds: float | None) -> Callable[[Progress], None]:
+    """Return what shows how far a proof is: its bound, designs evaluated, those that bounds stand for, and the time."""
+    start = last = clock.monotonic()
 
-    def report(evaluated: int, waiting: int) -> None:
-        left = f", bounds stand for {waiting:,}" if waiting else ""
-        status.update(f"proving: {evaluated:,} designs evaluated{left}; {_elapsed(start, seconds)}")
+    def report(progress: Progress) -> None:
+        nonlocal last
+        if clock.monotonic() - last >= _NEWS_SECONDS:
+            status.update(f"proving: {_progress_text(progress)}; {_elapsed(start, seconds)}")
+            last = clock.monotonic()  # after the bound, which may take longer
 
     return report
+
+
+def _progress_text(progress: Progress) -> str:
+    """Return how far a proof is.
+
+    >>> from evo_libra.optimality.watch import Progress
+    >>> _progress_text(Progress(evaluated=1200, waiting=3, factor=lambda: 1.25, seen=0.5))
+    'factor at most 1.25 over 50 % of the space; 1,200 evaluated, bounds stand for 3'
+    """
+    part = "" if progress.seen >= 1.0 else f" over {100.0 * progress.seen:.3g} % of the space"
+    bound = "no bound yet" if progress.factor is None else f"factor at most {progress.factor():.5g}{part}"
+    left = f", bounds stand for {progress.waiting:,}" if progress.waiting else ""
+    return f"{bound}; {progress.evaluated:,} evaluated{left}"
 
 
 def _elapsed(start: float, seconds: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -17,6 +18,7 @@ from evo_libra.optimality.switch_fabrics.certificate import prove_fabrics, topol
 from evo_libra.optimality.switch_fabrics.cuts import Step, TimeBound, steps_of
 from evo_libra.optimality.switch_fabrics.proof import ExactFront, _beaten, _Search, _Sides, exact_front
 from evo_libra.optimality.switch_fabrics.wirings import graphs, wirings
+from evo_libra.optimality.watch import Progress
 from evo_libra.problem.switch_fabrics.bill import fabric_parts
 from evo_libra.problem.switch_fabrics.genes import FIELDS, GENES
 from evo_libra.problem.switch_fabrics.identity import _signatures
@@ -168,18 +170,32 @@ def test_a_proof_that_is_ended_says_what_it_left(monkeypatch: pytest.MonkeyPatch
     problem = problem_of(*SMALL, "limits={switch_Tbps: 12.8, nic_ports: 2, npu_Tbps: 0.8}")
     began, join = list[bool](), _Search.join
 
-    def noted(search: _Search, some: _Sides) -> None:
+    def noted(search: _Search, some: _Sides, others: Sequence[_Sides]) -> None:
         began.append(True)
-        join(search, some)
+        join(search, some, others)
 
     monkeypatch.setattr(_Search, "join", noted)
-    ended = exact_front(problem, watch=lambda _evaluated, _waiting: bool(began))
+    ended = exact_front(problem, watch=lambda _progress: bool(began))
     assert ended.waiting == ended.bound.shape[1] > 0
+
+
+def test_the_bound_on_the_way_is_that_of_a_proof_that_ends_there() -> None:
+    problem = problem_of(*SMALL, "limits={switch_Tbps: 12.8, nic_ports: 2, npu_Tbps: 0.8}")
+    poor = search(problem, evaluations=200, population=40, seed=0)
+    heard: list[float] = []
+
+    def watch(progress: Progress) -> bool:
+        heard.extend([] if progress.factor is None else [progress.factor()])
+        return bool(heard)
+
+    found = prove_fabrics(problem, poor, watch)
+    assert found.waiting > 0
+    assert heard[0] == pytest.approx(found.largest_factor, rel=1e-9)
 
 
 def test_a_proof_that_is_ended_before_it_has_all_sides_proves_nothing() -> None:
     with pytest.raises(InputError, match="nothing is proven: 0 ways to join NPUs to switches were examined, and more"):
-        exact_front(problem_of(*FEW_PORTS), watch=lambda _evaluated, _waiting: True)
+        exact_front(problem_of(*FEW_PORTS), watch=lambda _progress: True)
 
 
 def test_wrong_questions_are_said() -> None:
