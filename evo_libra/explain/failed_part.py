@@ -13,7 +13,7 @@ from evo_libra.arrays import FloatArray, IntArray, Population
 from evo_libra.errors import InputError
 from evo_libra.explain.choice import Choice
 from evo_libra.explain.verdict_basis import Basis
-from evo_libra.explain.what_if import Asked, WhatIf
+from evo_libra.explain.what_if import Asked, WhatIf, span_of
 from evo_libra.network.blocks import ITEMS
 from evo_libra.network.blocks.blast import STATED
 from evo_libra.network.catalog.failures import NPU, Failures
@@ -169,9 +169,12 @@ def if_failed(asked: Asked, texts: Sequence[str], what: What) -> WhatIf:
     if known:
         at = partial(_at, basis, found)
         rate = "times today's rate"
-        return asked.outcome(change, at, 1.0, (rate, 1.0), said=said, figure="today's rate of failures")
+        return asked.outcome(change, at, 1.0, (rate, 1.0), said=said, span=span_of("today's rate of failures"))
     said += " If that lasts:"
-    return asked.answer(change, basis.choice(slower=np.minimum(found.slower, _STOPPED)), None, said=said)
+    turns = asked.turned(partial(_at_share, basis, found), lambda tenths: f"{10.0 * tenths:.3g} % of the time")
+    return asked.answer(
+        change, _at_share(basis, found, 10.0), turns, said=said, span="from 1 to 100 % of the time"
+    )  # fmt: skip
 
 
 NAMES = {"nic": "a NIC", "link": "a link", "leaf": "a leaf", "rail": "a rail", "plane": "a plane", "npu": "an NPU"}
@@ -181,6 +184,12 @@ _STOPPED = 1e6
 
 def _at(basis: Basis, found: Degraded, times: float) -> Choice:
     return basis.choice(slower=found.of_all_time(times))
+
+
+def _at_share(basis: Basis, found: Degraded, tenths: float) -> Choice:
+    """Return the choice where a part is in repair for a share of time, in tenths: no source gives a share."""
+    share, slower = np.minimum(0.1 * tenths, 1.0), np.minimum(found.slower, _STOPPED)
+    return basis.choice(slower=1.0 / (1.0 - share + share / slower))
 
 
 def _sentence(asked: Asked, found: Degraded, row: int) -> str:

@@ -34,7 +34,7 @@ from evo_libra.explain.verdict_record import (
 )
 from evo_libra.front.families import labels_of, short_network, short_plans
 from evo_libra.front.front import Front
-from evo_libra.problem.figures import tokens_per_second
+from evo_libra.problem.figures import Figures, has_tokens, tokens_per_second
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
@@ -88,13 +88,16 @@ def _with_load(said: Verdict, found: Candidates, problem: Problem, design: str) 
     figures = problem.measure(problem.read([design]))
     assert figures.served is not None, "the problem serves"  # noqa: S101 - internal error
     first, token = (time_text(1e3 * float(one[0])) for one in (figures.served.first, figures.served.token))
-    rate, answer = float(tokens_per_second(figures)[0]), answer_tokens(problem)
-    answers = "" if answer is None else f" ({rate / answer:.3g} answers/s)"
     waits = f"a first token after {first} if all ask at once, a further one each {token}"
-    load = f"It carries {rate:,.5g} tokens/s{answers}: {waits}."
+    load = f"It carries {_rate(problem, figures)}: {waits}." if has_tokens(figures) else f"Users wait for {waits}."
     asked = [] if TOKEN_SECONDS not in found.limits or TOKEN_SECONDS in found.objectives else [_RATE_ASKED]
     draft = replace(said, it_is=f"{said.it_is} {load}", notes=(*asked, *said.notes))
     return with_text(draft, found.noun, 0.0)
+
+
+def _rate(problem: Problem, figures: Figures) -> str:
+    rate, answer = float(tokens_per_second(figures)[0]), answer_tokens(problem)
+    return f"{rate:,.5g} tokens/s" + ("" if answer is None else f" ({rate / answer:.3g} answers/s)")
 
 
 _RATE_ASKED = (

@@ -66,6 +66,15 @@ _PRICE = re.compile(r"(?P<sign>[+-]\s*)?(?P<figure>\d+(?:\.\d*)?|\.\d+)(?:\s*(?P
 _USD = {"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6}
 _POWER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:\s*USD)?(?:\s*/\s*kWh)?", re.IGNORECASE)
 _PERCENT = 100.0
+_ENERGY = "usd_per_kWh"
+
+
+def span_of(figure: str) -> str:
+    """Return the values of a figure that are tried, in words."""
+    return f"from a tenth to {LARGEST:g} times {figure}"
+
+
+_SPAN = span_of("today's figure")
 
 
 def read_price(text: str) -> PriceChange:
@@ -137,31 +146,41 @@ class Asked:
         return self.outcome(f"energy costs {usd:g} USD/kWh", at, usd / stated, ("USD/kWh", stated))
 
     def together(self, changes: Sequence[PriceChange], energy: float | None) -> WhatIf:
-        """Return the verdict under several changes at once."""
+        """Return the verdict under several changes at once, and at how many times all of them it turns."""
         factors = {place: self.factor(one) for one in changes for place in self.places(one.name)}
-        tco = None if energy is None else with_operation(self.basis.tco, {"usd_per_kWh": energy})
-        return self.answer("all of these prices change", self.basis.choice(factors, tco), None)
+        stated = self.basis.tco.usd_per_kWh
+
+        def at(times: float) -> Choice:
+            prices = {place: max(1.0 + times * (factor - 1.0), 0.0) for place, factor in factors.items()}
+            usd = stated if energy is None else max(stated + times * (energy - stated), 0.0)
+            return self.basis.choice(prices, None if energy is None else with_operation(self.basis.tco, {_ENERGY: usd}))
+
+        unit = ("times these changes", 1.0)
+        return self.outcome("all of these prices change", at, 1.0, unit, span=span_of("these changes"))
 
     def outcome(
         self, change: str, at: Callable[[float], Choice], factor: float, unit: tuple[str, float], *, said: str = "",
-        figure: str = "today's figure",
+        span: str = _SPAN,
     ) -> WhatIf:  # fmt: skip
         """Return the verdict at a factor on a figure, with the factors at which it turns.
 
         Parameters
         ----------
         unit : of the figure, and its stated value.
-        said : sentences before the verdict; `figure` : what the factor is on.
+        said : sentences before the verdict; `span` : the values that were tried.
         """
-        turns = tuple(
-            Turned(at=_at_text(turn.factor, *unit), id=self._id(turn.row), name=self.names[turn.row])
+        turns = self.turned(at, lambda factor: _at_text(factor, *unit))
+        return self.answer(change, at(factor), turns, said=said, span=span)
+
+    def turned(self, at: Callable[[float], Choice], text: Callable[[float], str]) -> tuple[Turned, ...]:
+        """Return the factors on a figure at which the verdict turns, in words."""
+        return tuple(
+            Turned(at=text(turn.factor), id=self._id(turn.row), name=self.names[turn.row])
             for turn in self.basis.turns(at)
         )
-        return self.answer(change, at(factor), turns, said=said, figure=figure)
 
     def answer(
-        self, change: str, choice: Choice, turns: tuple[Turned, ...] | None, *, said: str = "",
-        figure: str = "today's figure",
+        self, change: str, choice: Choice, turns: tuple[Turned, ...] | None, *, said: str = "", span: str = _SPAN
     ) -> WhatIf:  # fmt: skip
         """Return the verdict of a choice with the turns of a figure; None where no single figure turns it."""
         if not choice.found.within.any():
@@ -174,7 +193,7 @@ class Asked:
         word = "The" if said and not said.endswith(":") else "the"
         head = f"If {change}: {said}{' ' if said else ''}{word} verdict {'holds' if holds else 'does not hold'}."
         sums = () if lead is None else (self._sum(lead, mine, row, holds=holds),)
-        text = " ".join([head, *sums, *self._turns(turns, figure)])
+        text = " ".join([head, *sums, *self._turns(turns, span)])
         return WhatIf(
             change=change, holds=holds, id=self._id(row), name=self.names[row], lead_usd=lead, turns=turns or (),
             text=text,
@@ -192,11 +211,11 @@ class Asked:
             return f"#{self._id(mine)} leads its best rival by {usd}."
         return f"Buy #{self._id(row)} {self.names[row]}: #{self._id(mine)} loses {usd} against it."
 
-    def _turns(self, turns: tuple[Turned, ...] | None, figure: str) -> Iterator[str]:
+    def _turns(self, turns: tuple[Turned, ...] | None, span: str) -> Iterator[str]:
         if turns:
             yield f"It turns at {' and at '.join(f'{one.at}, to #{one.id}' for one in turns)}."
         elif turns is not None:
-            yield f"Nothing turns it from a tenth to {LARGEST:g} times {figure}."
+            yield f"Nothing turns it {span}."
 
     @property
     def _noun(self) -> str:
@@ -248,7 +267,7 @@ def _at_prices(basis: Basis, places: Sequence[int], factor: float) -> Choice:
 
 
 def _at_energy(basis: Basis, factor: float) -> Choice:
-    return basis.choice(tco=with_operation(basis.tco, {"usd_per_kWh": basis.tco.usd_per_kWh * factor}))
+    return basis.choice(tco=with_operation(basis.tco, {_ENERGY: basis.tco.usd_per_kWh * factor}))
 
 
 def _at_text(factor: float, unit: str, stated: float) -> str:

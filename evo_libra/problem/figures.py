@@ -114,6 +114,11 @@ def trained(figures: Figures) -> TrainingFigures:
     return figures.training
 
 
+def has_tokens(figures: Figures) -> bool:
+    """Return whether the workloads have a number of tokens; a problem that also trains a recommender has none."""
+    return figures.training is not None and figures.training.tokens is not None
+
+
 def tokens(figures: Figures) -> float | FloatArray:
     """Return the tokens of an iteration."""
     tokens = trained(figures).tokens

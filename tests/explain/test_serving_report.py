@@ -7,10 +7,12 @@ from functools import cache
 import pytest
 from designs import design_file
 
-from evo_libra import load_problem
+from evo_libra import load_problem, search
 from evo_libra.explain import step_report as serving_report
+from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.explain import breakdown_of
 from evo_libra.explain.time_record import Serving
+from evo_libra.explain.verdict import verdict
 from evo_libra.problem.bands import bands_of
 from evo_libra.problem.problem import Problem
 
@@ -113,3 +115,18 @@ def test_times_of_users_have_the_bands_of_the_objectives() -> None:
     assert found.between["usd_per_Mtoken"] == pytest.approx(cost.around(found.usd_per_Mtoken))
     ends = found.tokens_per_s / tpot.high_factor, found.tokens_per_s / tpot.low_factor
     assert found.between["tokens_per_s"] == pytest.approx(ends)
+
+
+def test_a_verdict_says_how_long_users_wait_where_other_workloads_have_no_tokens() -> None:
+    """A vision model beside a served one: tokens a second of both together would mean nothing."""
+    chat = {"name": "chat", "model": "llama-3.1-70b", "serving": {"input": 1000, "output": 500, "concurrency": [1, 8]}}
+    problem = load_problem({
+        "version": 1, "name": "both", "npus": 64, "npu": "h100-80gb", "bandwidth": "ports",
+        "fabric": {"catalog": "parts-2024", "technologies": ["nvlink4", "optics-400g"], "max_dimensions": 2},
+        "workloads": [chat | {"parallelism": {"tp": [4, 8]}}, {"name": "vision", "model": "resnet-50-libra"}],
+        "objectives": ["tpot", "cost"],
+    })  # fmt: skip
+    found = search(problem, evaluations=200, population=40, seed=1)
+    said = verdict(found, candidates_of(found), problem).it_is
+    assert "Users wait for a first token after " in said
+    assert "tokens/s" not in said

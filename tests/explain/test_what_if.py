@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from evo_libra import load_problem
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.explain.candidates import candidates_of
-from evo_libra.explain.failed_part import Degraded, degraded, if_failed
+from evo_libra.explain.failed_part import Degraded, _at_share, degraded, if_failed
 from evo_libra.explain.price_draws import price_draws
 from evo_libra.explain.tornado import tornado, tornado_section
 from evo_libra.explain.verdict import names_of, verdict
@@ -87,7 +87,18 @@ def test_what_is_no_price_is_refused(text: str) -> None:
 def test_energy_and_several_changes_at_once() -> None:
     assert asked().energy(read_energy("0.2 USD/kWh")).text.startswith("If energy costs 0.2 USD/kWh: the verdict holds.")
     together = asked().together([read_price("gb200-nvl72=x8"), read_price("switches=+10%")], 0.2)
-    assert (together.holds, together.id, together.turns) == (False, 1, ())
+    assert (together.holds, together.id) == (False, 1)
+    (turn,) = together.turns  # of a part of the changes
+    assert turn.id == 1
+    times = float(turn.at.split(" times these changes")[0])
+    assert 0.0 < times < 1.0
+    for factor, holds in ((0.99, True), (1.01, False)):
+        part = [
+            read_price(f"gb200-nvl72=x{1 + 7 * times * factor}"),
+            read_price(f"switches={10 * times * factor:+.6f}%"),
+        ]
+        usd = asked().basis.tco.usd_per_kWh
+        assert asked().together(list(map(read_price, part)), usd + times * factor * (0.2 - usd)).holds == holds
     with pytest.raises(InputError, match="a price of energy is needed"):
         read_energy("cheap")
 
@@ -175,6 +186,18 @@ def test_the_time_of_a_degraded_design_is_that_of_its_bandwidth() -> None:
     assert text.startswith("If a NIC fails: #0 takes ")
     assert "#1 takes" in text
     assert "The verdict holds." in text
+
+
+def test_a_failure_of_no_known_rate_turns_a_verdict_at_a_share_of_time() -> None:
+    """A job of #0 that stops for a share s has 1 / (1 - s) of its time; #1 goes on."""
+    usd, time = totals()
+    basis = asked().basis
+    found = Degraded(np.array([np.inf, 1.0]), np.full(2, np.nan), ("", ""))
+    share = 1.0 - usd[0] * time[0] / (usd[1] * time[1])
+    assert basis.is_same(_at_share(basis, found, 10 * share * 0.999).row(basis.rule)[0])
+    assert not basis.is_same(_at_share(basis, found, 10 * share * 1.001).row(basis.rule)[0])
+    (turn,) = asked().turned(partial(_at_share, basis, found), str)
+    assert float(turn.at) == pytest.approx(10 * share, rel=1e-3)
 
 
 def test_orders_that_stop_have_no_sum_of_money() -> None:

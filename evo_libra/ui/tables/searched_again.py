@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from evo_libra.problem.problem import Problem
 
 _SECTIONS = ("training", "serving", "parallelism", "generator")
-_HALVINGS = 4
-"""Searches for the place at which a verdict turns."""
+_HALVINGS, _STEPS = 4, 2
+"""Searches for the place at which a verdict turns: between two numbers, and further on than a number that is asked."""
 _COUNT, _LAST_SIZE = re.compile(r"^\d+ "), re.compile(r"(?<!\d)\d+$")
 
 
@@ -43,7 +43,7 @@ class Again:
     seed: int
 
     def with_npus(self, npus: int) -> WhatIf:
-        """Return the verdict for another number of NPUs; if it does not hold, the number at which it turns."""
+        """Return the verdict for another number of NPUs, and the number at which it turns."""
         stated = self.problem.npus
         return self._number(f"there are {npus:,} NPUs", stated, npus, self._npus, _of_any_count)
 
@@ -53,7 +53,7 @@ class Again:
         return [f"{key}={round(number)}"]
 
     def with_workload(self, text: str) -> WhatIf:
-        """Return the verdict under another figure of the workloads; if it does not hold, the figure at which it turns.
+        """Return the verdict under another figure of the workloads, and the figure at which it turns.
 
         An `InputError` says that no workload has such a key.
         """
@@ -143,18 +143,16 @@ class Again:
         of: Callable[[str], str],
     ) -> WhatIf:  # fmt: skip
         """Return the verdict at another number, and between which numbers it turns."""
-        found = self._told(change, assignments(asked), of)
-        if found.holds:
-            return found
-        held, turned = stated, asked
-        for _ in range(_HALVINGS):
-            middle = (held + turned) / 2.0
+
+        def holds(number: float) -> bool | None:
             try:
-                holds = self._told(change, assignments(middle), of).holds
+                return self._told(change, assignments(number), of).holds
             except InputError:  # no order has such a number, or no plan fits
-                break
-            held, turned = (middle, turned) if holds else (held, middle)
-        return replace(found, text=f"{found.text} It turns between {held:g} and {turned:g}.")
+                return None
+
+        found = self._told(change, assignments(asked), of)
+        turn = _beyond(holds, asked, up=asked >= stated) if found.holds else _between(holds, stated, asked)
+        return replace(found, text=f"{found.text} {turn}")
 
     def _told(self, change: str, assignments: Iterable[str], of: Callable[[str], str]) -> WhatIf:
         """Return the verdict of a new search."""
@@ -179,6 +177,42 @@ class Again:
         if not len(front):
             raise InputError(f"a search with {', '.join(assignments)} finds nothing")
         return verdict(front, self.candidates(front, problem), problem, self.asked.basis.value), front
+
+
+def _beyond(holds: Callable[[float], bool | None], asked: float, *, up: bool) -> str:
+    """Return where a verdict that holds at a number turns further on, if it does within some doublings or halvings.
+
+    >>> _beyond(lambda number: number < 900, 400.0, up=True)
+    'It turns between 850 and 900.'
+    >>> _beyond(lambda number: True, 400.0, up=False), _beyond(lambda number: None, 400.0, up=True)
+    ('It holds down to 100, too.', 'No order or plan is known further on.')
+    """
+    last = asked
+    for _ in range(_STEPS):
+        further = last * 2.0 if up else last / 2.0
+        found = holds(further)
+        if found is None:
+            break
+        if not found:
+            return _between(holds, last, further)
+        last = further
+    way = "up" if up else "down"
+    return "No order or plan is known further on." if last == asked else f"It holds {way} to {last:,.6g}, too."
+
+
+def _between(holds: Callable[[float], bool | None], held: float, turned: float) -> str:
+    """Return between which numbers a verdict turns that holds at one and not at another.
+
+    >>> _between(lambda number: number < 500, 400.0, 800.0), _between(lambda number: None, 400.0, 800.0)
+    ('It turns between 475 and 500.', 'It turns between 400 and 800.')
+    """
+    for _ in range(_HALVINGS):
+        middle = (held + turned) / 2.0
+        found = holds(middle)
+        if found is None:
+            break
+        held, turned = (middle, turned) if found else (held, middle)
+    return f"It turns between {held:,.6g} and {turned:,.6g}."
 
 
 def _of_any_count(name: str) -> str:
