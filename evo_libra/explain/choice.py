@@ -107,7 +107,7 @@ class Choice:
 
     def saved(self, row: int) -> FloatArray:
         """Return (n,) the logarithm of the time that designs save against one: alike from both sides of a pair."""
-        return np.asarray(np.log(self.work[row] / self.work))
+        return np.asarray(np.log(self.work[row]) - np.log(self.work))
 
     def turns(self, row: int) -> FloatArray:
         """Return (n,) USD of an NPU-hour at which designs and one are as good, whether or not a price is given."""

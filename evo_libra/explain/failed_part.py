@@ -171,7 +171,7 @@ def if_failed(asked: Asked, texts: Sequence[str], what: What) -> WhatIf:
         rate = "times today's rate"
         return asked.outcome(change, at, 1.0, (rate, 1.0), said=said, span=span_of("today's rate of failures"))
     said += " If that lasts:"
-    turns = asked.turned(partial(_at_share, basis, found), lambda tenths: f"{10.0 * tenths:.3g} % of the time")
+    turns = asked.turns_at(partial(_at_share, basis, found), lambda tenths: f"{10.0 * tenths:.3g} % of the time")
     return asked.answer(
         change, _at_share(basis, found, 10.0), turns, said=said, span="from 1 to 100 % of the time"
     )  # fmt: skip

@@ -169,10 +169,10 @@ class Asked:
         unit : of the figure, and its stated value.
         said : sentences before the verdict; `span` : the values that were tried.
         """
-        turns = self.turned(at, lambda factor: _at_text(factor, *unit))
+        turns = self.turns_at(at, lambda factor: _at_text(factor, *unit))
         return self.answer(change, at(factor), turns, said=said, span=span)
 
-    def turned(self, at: Callable[[float], Choice], text: Callable[[float], str]) -> tuple[Turned, ...]:
+    def turns_at(self, at: Callable[[float], Choice], text: Callable[[float], str]) -> tuple[Turned, ...]:
         """Return the factors on a figure at which the verdict turns, in words."""
         return tuple(
             Turned(at=text(turn.factor), id=self._id(turn.row), name=self.names[turn.row])

@@ -98,7 +98,7 @@ def test_energy_and_several_changes_at_once() -> None:
             read_price(f"switches={10 * times * factor:+.6f}%"),
         ]
         usd = asked().basis.tco.usd_per_kWh
-        assert asked().together(list(map(read_price, part)), usd + times * factor * (0.2 - usd)).holds == holds
+        assert asked().together(part, usd + times * factor * (0.2 - usd)).holds == holds
     with pytest.raises(InputError, match="a price of energy is needed"):
         read_energy("cheap")
 
@@ -196,7 +196,7 @@ def test_a_failure_of_no_known_rate_turns_a_verdict_at_a_share_of_time() -> None
     share = 1.0 - usd[0] * time[0] / (usd[1] * time[1])
     assert basis.is_same(_at_share(basis, found, 10 * share * 0.999).row(basis.rule)[0])
     assert not basis.is_same(_at_share(basis, found, 10 * share * 1.001).row(basis.rule)[0])
-    (turn,) = asked().turned(partial(_at_share, basis, found), str)
+    (turn,) = asked().turns_at(partial(_at_share, basis, found), str)
     assert float(turn.at) == pytest.approx(10 * share, rel=1e-3)
 
 
