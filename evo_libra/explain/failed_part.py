@@ -196,6 +196,8 @@ def _sentence(asked: Asked, found: Degraded, row: int) -> str:
     """Return what a failure does to a design, and in what share of time."""
     slower, share = float(found.slower[row]), float(found.share[row])
     name = f"#{int(asked.basis.found.ids[row])}"
+    if slower == 1.0:
+        return f"{name} goes on as before, because {found.says[row]}."
     does = f"{name} stops" if np.isinf(slower) else f"{name} takes {100.0 * (slower - 1.0):.3g} % longer"
     when = "no source gives the share of time" if np.isnan(share) else f"{100.0 * share:.3g} % of the time"
     return f"{does} until the repair, because {found.says[row]} ({when})."

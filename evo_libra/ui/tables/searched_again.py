@@ -57,15 +57,12 @@ class Again:
 
         An `InputError` says that no workload has such a key.
         """
-        key, equals, value = (part.strip() for part in text.partition("="))
-        keys = self._keys(key)
-        if not equals or not keys:
-            known = [f"{key}=..." for key in self._known_keys()]
-            raise InputError(f"--workload: {unknown('key of a workload', key, known)}")
+        key, value, keys = self.read_workload(text)
         stated, asked = _number(keys[next(iter(keys))]), _number(value)
         change = f"{key} is {value}"
-        if stated is None or asked is None:
+        if asked is None:
             return self._told(change, [f"{one}={value}" for one in keys], str)
+        stated = asked if stated is None else stated
 
         def assignments(number: float) -> list[str]:
             return [f"{one}={round(number) if stated.is_integer() else number:g}" for one in keys]
@@ -73,20 +70,26 @@ class Again:
         return self._number(change, stated, asked, assignments, str)
 
     def _workloads(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return the sections of workloads, with the keys that they state and those that they may state."""
         given = self.origin.data.get("workloads") if isinstance(self.origin.data, dict) else None
         return [
-            (f"workloads[{place}].{section}", one[section])
+            (f"workloads[{place}].{section}", {**one[section], **_unstated(section, one[section])})
             for place, one in enumerate(given or [])
             for section in _SECTIONS
             if isinstance(one, dict) and isinstance(one.get(section), dict)
         ]
 
-    def _known_keys(self) -> list[str]:
-        return list(dict.fromkeys(key for _, inside in self._workloads() for key in inside))
+    def read_workload(self, text: str) -> tuple[str, str, dict[str, Any]]:
+        """Return a key of workloads, its value, and the keys of the file that it stands for with their stated values.
 
-    def _keys(self, key: str) -> dict[str, Any]:
-        """Return the keys of the file that a key of workloads stands for, with their stated values."""
-        return {f"{section}.{key}": inside[key] for section, inside in self._workloads() if key in inside}
+        An `InputError` says that no workload has such a key.
+        """
+        key, equals, value = (part.strip() for part in text.partition("="))
+        keys = {f"{place}.{key}": inside[key] for place, inside in self._workloads() if key in inside}
+        if not equals or not keys:
+            known = dict.fromkeys(f"{one}=..." for _, inside in self._workloads() for one in inside)
+            raise InputError(f"--workload: {unknown('key of a workload', key, list(known))}")
+        return key, value, keys
 
     def without(self, name: str) -> WhatIf:
         """Return the verdict without a product, a technology, an accelerator or a platform.
@@ -177,6 +180,15 @@ class Again:
         if not len(front):
             raise InputError(f"a search with {', '.join(assignments)} finds nothing")
         return verdict(front, self.candidates(front, problem), problem, self.asked.basis.value), front
+
+
+def _unstated(section: str, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys that a section of a workload may have besides those that it states, with their defaults."""
+    from evo_libra.problem.file.serving_spec import ServingSpec
+    from evo_libra.problem.file.training_spec import TrainingSpec
+
+    fields = {"training": TrainingSpec.model_fields, "serving": ServingSpec.model_fields}.get(section, {})
+    return {key: field.get_default() for key, field in fields.items() if key not in stated}
 
 
 def _beyond(holds: Callable[[float], bool | None], asked: float, *, up: bool) -> str:

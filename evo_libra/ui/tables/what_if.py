@@ -167,6 +167,8 @@ def _again(
 def _searched(changes: Changes, again: Again) -> Iterator[WhatIf]:
     from rich.status import Status
 
+    for text in changes.workload:  # mistakes are said before searches that take long
+        again.read_workload(text)
     with Status("searching", console=new_console(stderr=True)):
         if changes.npus is not None:
             yield again.with_npus(changes.npus)
