@@ -35,7 +35,7 @@ OTHERS = {
     "run": "an experiment", "plan": "an experiment", "ui": "a folder of results", "results": "a folder of results",
     "init": "a file to write", "schema": "no file", "import": "files of other programs", "catalog": "a word",
     "fit-npu": "tables", "validate": "groups of figures",
-    "fabric": "a design of a result that asks for a fabric", "mcp": "a folder", "simulate": "files of ASTRA-sim",
+    "mcp": "a folder", "simulate": "files of ASTRA-sim",
 }  # fmt: skip
 
 RUNS = [

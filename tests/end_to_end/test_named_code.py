@@ -80,7 +80,7 @@ OF_PROBLEM = (
     ("explain", "good#0", "--problem", "{}"), ("export", "good#0", "--to", "bill-csv", "--problem", "{}"),
     ("import", "{}"), ("plan", "{}"), ("run", "{}", "--workers", 0), ("results", "{}"), ("show", "{}"), ("front", "{}"),
     ("report", "{}"), ("compare", "{}", "good"), ("reproduce", "{}"), ("fit-npu", "{}", "--npu", "A100"),
-    ("catalog", "{}"), ("validate", "{}"), ("workload", "show", "{}"), ("fabric", "zcube(8, 2)", "--problem", "{}"),
+    ("catalog", "{}"), ("validate", "{}"), ("workload", "show", "{}"), ("evaluate", "{}", "zcube(8, 2)"),
 )  # fmt: skip
 OF_EXPERIMENT = (("run", "{}", "--workers", 0), ("plan", "{}"))
 OF_RESULT = (

@@ -14,6 +14,7 @@ from evo_libra.named_code import trust_files
 from evo_libra.ui.commands.names import columns
 from evo_libra.ui.commands.shared import Assignments, DesignId, Flag, Json, TrustCode, app
 from evo_libra.ui.tables.addresses import Addressed, addressed, chosen, is_address
+from evo_libra.ui.tables.fabric_designs import fabric_design
 from evo_libra.ui.tables.output import print, print_json
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def draw(
     trust_files(allowed=trust_code)
     if figure is not None and figure.suffix.lower() not in (".svg", ".dot"):
         raise InputError(f"--figure: found {figure}; the file of a picture ends in .svg or .dot")
+    if fabric_design(problem, design, number, assignments) is not None:
+        raise InputError("a fabric of switches has no picture; `evo-libra export ... --to graphviz` writes its graph")
     if design is not None or number is not None or assignments:
         picture = _of_design(chosen(problem, design, number, assignments))
     elif is_address(problem) and "#" not in problem:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evo_libra.named_code import trust_files
 from evo_libra.ui.commands.shared import Assignments, DesignId, Json, TrustCode, app
 from evo_libra.ui.tables.addresses import chosen
+from evo_libra.ui.tables.fabric_designs import fabric_design
 from evo_libra.ui.tables.output import print_folded, print_json, print_sections
 
 if TYPE_CHECKING:
@@ -25,21 +26,30 @@ def evaluate(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Evaluate one design: its time and cost, and where they come from.
+    """Evaluate one design: its time and cost, and where they come from; of a fabric its parts, paths and rates.
 
     Parameters
     ----------
     problem:
-        The design, RESULT#ID or PROBLEM#DESIGN, such as last#12; or a problem for --design, or a result for --id.
+        The design, such as last#12, PROBLEM#DESIGN or "zcube(64, 2)"; or a problem for --design, a result for --id.
     design:
         The design, such as "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20" (GB/s per NPU).
     number:
         Instead of --design, the design's id in the front of that run.
     """
     from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.explain.fabric_record import fabric_sections
     from evo_libra.explain.reason_sheet import evaluated
+    from evo_libra.problem.question import FABRIC
 
     trust_files(allowed=trust_code)
+    if (fabric := fabric_design(problem, design, number, assignments)) is not None:
+        record_of_fabric = fabric.record
+        if as_json:
+            print_json({"question": FABRIC, **plain(record_of_fabric)})
+        else:
+            print_sections(fabric_sections(record_of_fabric))
+        return 0
     found = chosen(problem, design, number, assignments)
     record = found.record()
     times = _trace_times(found.problem, found.problem.read(found.design))

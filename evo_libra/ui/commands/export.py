@@ -16,6 +16,7 @@ from evo_libra.named_code import trust_files
 from evo_libra.quantities import number
 from evo_libra.ui.commands.shared import Json, MoreAssignments, MovedProblem, TrustCode, app
 from evo_libra.ui.tables.addresses import Addressed, DesignAddress, addressed, is_address, written
+from evo_libra.ui.tables.fabric_designs import fabric_design, format_of_fabric
 from evo_libra.ui.tables.named_runs import named_origin, problem_file
 from evo_libra.ui.tables.output import print, print_file, print_json, progress_console
 from evo_libra.ui.tables.problem_files import problem_name, write_problem
@@ -66,6 +67,9 @@ def export(  # noqa: PLR0913 - each is an option of the command
     trust_files(allowed=trust_code)
     if (to is None) == (astra_sim is None):
         raise InputError("one of --to NAME and --astra-sim FOLDER is needed")
+    if to is not None and (fabric := fabric_design(result or problem or "", design, number)) is not None:
+        _export_text(to, fabric.text, format_of_fabric(fabric, to), (), file, as_json=as_json)
+        return 0
     if result is not None and design is None and not (is_address(result) and number is not None):
         address = result if number is None else f"{result}#{number}"
         found = addressed(address, problem=problem)
@@ -121,24 +125,29 @@ def _export_file(found: Addressed, to: str, file: Path | None, workload: str | N
 
     with Status(f"writing {to}", console=progress_console()):
         written = write_as(to, Chosen(found.problem, found.problem.read(found.design), workload))
-    text = written.content if isinstance(written.content, str) else None
-    if file is None and text is None:
+    _export_text(to, found.design, written.content, written.left, file, as_json=as_json)
+
+
+def _export_text(
+    to: str, design: str, content: str | bytes, left: Sequence[str], file: Path | None, *, as_json: bool
+) -> None:
+    """Write a format to a file, or print it; `left` says what it has no place for."""
+    if file is None and not isinstance(content, str):
         raise InputError(f"{to} is no text; --file names the file to write")
     if file is not None:
-        content = written.content.encode() if isinstance(written.content, str) else written.content
         try:
-            file.write_bytes(content)
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
         except OSError as error:
             raise InputError(f"{file} cannot be written: {(error.strerror or '').lower()}") from None
     if as_json:
-        content_of = {"content": text} if file is None else {"file": str(file)}
-        print_json({"format": to, "design": found.design, **content_of, "left_out": list(written.left)})
+        content_of = {"content": content} if file is None else {"file": str(file)}
+        print_json({"format": to, "design": design, **content_of, "left_out": list(left)})
         return
     if file is not None:
         print(f"wrote {file}")
-    elif text is not None:
-        print_file(text)
-    for sentence in written.left:
+    else:
+        print_file(str(content))
+    for sentence in left:
         print(f"left out: {sentence}", file=sys.stderr if file is None else sys.stdout)
 
 

@@ -25,7 +25,10 @@ COMMANDS = {
         "Compare two designs: network, plan, where time and money go, and which one wins under which change.",
     ),
     "draw": ("draw", "Draw the network of a design or an order: its NPUs, switches and cables, tier by tier."),
-    "evaluate": ("evaluate", "Evaluate one design: its time and cost, and where they come from."),
+    "evaluate": (
+        "evaluate",
+        "Evaluate one design: its time and cost, and where they come from; of a fabric its parts, paths and rates.",
+    ),
     "explain": (
         "explain",
         "Explain a design: why nothing on its front beats it, its bottlenecks and slack, and what each step costs.",
@@ -33,10 +36,6 @@ COMMANDS = {
     "export": (
         "export",
         "Write a design for another program: its plan, its bill, its devices, or all of it for ASTRA-sim.",
-    ),
-    "fabric": (
-        "fabric",
-        "Show a fabric of switches: layers, cables, path lengths, rates of traffic, and what a failed switch costs.",
     ),
     "fit-npu": (
         "fit_npu",
@@ -101,7 +100,7 @@ COMMANDS = {
 GROUPS = {
     "Ask": ("init", "import", "catalog", "fit-npu", "schema"),
     "Search": ("search", "run", "plan", "ui", "results", "show", "compare", "bench"),
-    "Answer": ("recommend", "explain", "diff", "evaluate", "draw", "fabric", "front", "report"),
+    "Answer": ("recommend", "explain", "diff", "evaluate", "draw", "front", "report"),
     "Prove": ("certify", "optimize", "prices", "rescore", "validate", "reproduce"),
     "Hand over": ("export", "workload", "simulate", "mcp"),
 }

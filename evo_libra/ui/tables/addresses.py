@@ -243,7 +243,7 @@ def _of_file(origin: Origin, found: SearchProblem) -> Problem:
     from evo_libra.problem.protocol import ReadsDesigns
 
     if isinstance(found, ReadsDesigns) and not isinstance(found, Problem):
-        raise InputError(f"'{origin.name}' asks for a fabric of switches; `evo-libra fabric` shows one")
+        raise InputError(f"'{origin.name}' asks for a fabric of switches; `evo-libra evaluate` shows one")
     if not isinstance(found, Problem):
         raise InputError(f"'{origin.name}' is no problem file; one written in Python evaluates genes, not designs")
     return found
