@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from evo_libra.arrays import Population
     from evo_libra.astra_sim.trace_differences import TraceTimes
     from evo_libra.problem.problem import Problem
+    from evo_libra.ui.tables.answers import Evaluate
 
 
 @app.command
@@ -38,6 +39,7 @@ def evaluate(
     """
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.reason_sheet import evaluated
+    from evo_libra.explain.record import EVALUATED
 
     trust_files(allowed=trust_code)
     found = chosen(problem, design, number, assignments)
@@ -45,17 +47,19 @@ def evaluate(
     times = _trace_times(found.problem, found.problem.read(found.design))
     differences = [difference for one in times for difference in one.differences]
     if as_json:
-        more = {"remarks": list(record.remarks)} if found.problem.book else {}
-        listed = {"warnings": plain(record.warnings), "differences": plain(differences)}
-        listed["traces"] = [one.json() for one in times]
-        print_json({"question": found.problem.question, **plain(record, _KEYS), **more, **listed})
+        answer: Evaluate = {
+            "question": found.problem.question, "warnings": record.warnings, "differences": differences,
+            "traces": times,
+        }  # fmt: skip
+        if found.problem.book:
+            answer["remarks"] = record.remarks
+        print_json({**plain(record, EVALUATED), **plain(answer)})
     else:
         print_sections(evaluated(record))
         print_folded(*times, *record.warnings, *differences, *filter(None, [record.shares]))
     return 0 if record.feasible else _FAILED
 
 
-_KEYS = ("design", "time_ms", "cost_usd", "objectives", "bands", "feasible", "violations", "shares", "breakdown")
 _FAILED = 1
 
 
