@@ -15,7 +15,6 @@ from evo_libra.arrays import GIGA
 from evo_libra.pictures.plots.axes import COLOURS
 from evo_libra.pictures.plots.figure import DPI, METADATA, SETTINGS
 
-_PICTURES = Path(__file__).parents[1] / "docs" / "studies"
 _WIDTH = 7.16
 _NUMERIC = frozenset("0123456789.-+e/% ")
 
@@ -51,15 +50,21 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
+def written_to(folder: str) -> Path:
+    """Return a folder of the checkout that the scripts are in; outside of a checkout the current folder."""
+    found = Path(__file__).parents[1] / folder
+    return found if found.is_dir() else Path()
+
+
 @contextmanager
 def picture(name: str, height: float) -> Iterator[Figure]:
-    """Give an empty figure and write it to the documentation; the same drawing gives the same bytes."""
+    """Give an empty figure and write it, in a checkout to its documentation; the same drawing gives the same bytes."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)
         figure = Figure(figsize=(_WIDTH, height), dpi=DPI, layout="constrained")
         yield figure
-        figure.savefig(_PICTURES / f"{name}.png", metadata=METADATA[".png"])
+        figure.savefig(written_to("docs/studies") / f"{name}.png", metadata=METADATA[".png"])
 
 
 def bars(axes: Axes, groups: Sequence[str], series: Sequence[tuple[str, Sequence[float]]]) -> None:

@@ -27,7 +27,7 @@ from evo_libra.problem.time_models.loops import WeightedLoop, weighted_loop
 from evo_libra.workload.layers.workload import Workload
 from evo_libra.workload.parallelism import ALL
 
-PUBLISHED = Path(__file__).parents[1] / "tests" / "golden" / "sc22_published.json"
+PUBLISHED = Path(__file__).parent / "shared" / "sc22_published.json"
 BUDGET = 100.0
 NETS = {
     "2d": ("RI(8)@package", "SW(128)@pod"),

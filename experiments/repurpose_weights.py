@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from command_line import no_arguments
+from common import written_to
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.plugins.repurpose.perceptron import Labelled, Layer, Perceptron
 
-FILE = Path(__file__).parents[1] / "evo_libra" / "plugins" / "repurpose" / "problem.npz"
+FILE = written_to("evo_libra/plugins/repurpose") / "problem.npz"
 SIZES = (64, 64, 32, 10)
 GLYPHS = (
     "01110 10001 10001 10001 10001 10001 01110", "00100 01100 00100 00100 00100 00100 01110",

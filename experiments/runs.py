@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -119,9 +120,8 @@ def _check(experiment: str, batch: BatchRecord | None, runs: Sequence[RunRecord]
     again = "".join(f" --{option}" for status, option in _AGAIN.items() if found.get(status))
     there = "no runs" if batch is None else f"{found.get('done', 0)} of {len(batch.runs)} runs"
     out = "" if results == Path("results") else f" --out {results}"
-    raise InputError(
-        f"{results} has {there} of {experiment} that are done; evo-libra run experiments/{experiment}.yaml{out}{again}"
-    )
+    file = Path(os.path.relpath(Path(__file__).parent / f"{experiment}.yaml")).as_posix()
+    raise InputError(f"{results} has {there} of {experiment} that are done; evo-libra run {file}{out}{again}")
 
 
 _AGAIN = {"stale": "rerun-stale", "failed": "retry-failed"}

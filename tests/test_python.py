@@ -15,7 +15,9 @@ import evo_libra
 from evo_libra import Front, Problem, Result, load_problem, search
 from evo_libra.errors import InfeasibleError, InputError
 from evo_libra.explain.recommend import knee
+from evo_libra.front.limits import Limits
 from evo_libra.problem.file.registry import problem_names
+from evo_libra.problem.objectives import MEASURES
 
 GIVEN: dict[str, Any] = {
     "version": 1,
@@ -80,11 +82,22 @@ def test_a_problem_shows_itself_in_few_lines(name: str) -> None:
 def test_a_front_answers_which_one(front: Front) -> None:
     row = knee(front.frame.select(front.objectives).to_numpy().T)
     assert front.knee() == front.frame.row(row, named=True)
+    assert front.families()["designs"].sum() == len(front)
     within = front.recommend(cost_usd=2e6)
     assert within[0]["time_ms"] == front.frame.filter(pl.col("cost_usd") <= 2e6)["time_ms"].min()
     with pytest.raises(InfeasibleError, match="nothing on the front keeps cost <= 1 USD"):
         front.recommend(cost_usd=1.0)
-    assert front.families()["designs"].sum() == len(front)
+    assert front.recommend(others={"cost_usd": 2e6}) == within
+    assert front.verdict(cost_usd=2e6) == front.verdict(others={"cost_usd": 2e6})
+    with pytest.raises(InputError, match="ttft_ms is no objective of the front: time_ms, cost_usd"):
+        front.recommend(ttft_ms=1.0)
+
+
+def test_limits_of_a_front_are_the_columns_of_objectives() -> None:
+    columns = {one.objective.column for one in MEASURES.values() if one.statistic is None}
+    assert Limits.__annotations__.keys() == columns
+    for method in (Front.recommend, Front.verdict):
+        assert method.__annotations__["limits"] == "Unpack[Limits]"
 
 
 @pytest.mark.slow

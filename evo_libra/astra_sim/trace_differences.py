@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isclose
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -24,6 +24,21 @@ from evo_libra.timing.traces.program import TraceProgram
 
 LATE, NO_ENGINE = "late", "no-engine-time"
 """Names of differences, besides that of the quirk `GROUPS_AS_RINGS`."""
+
+
+class TimesKeys(TypedDict):
+    """The keys of two times of a workload in JSON."""
+
+    workload: str
+    engine_ms: float | None
+    model_ms: float
+
+
+class DifferenceKeys(TimesKeys):
+    """The keys of a difference in JSON."""
+
+    difference: str
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -49,7 +64,7 @@ class TraceDifference:
     def __str__(self) -> str:
         return f"difference in {self.workload}: {self.sentences} [{self.name}]"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> DifferenceKeys:
         """Return it for programs, with units in the keys."""
         return {
             "difference": self.name,
@@ -79,7 +94,7 @@ class TraceTimes:
         engine = f"traces {self.workload}: {self.engine * 1e3:.6g} ms by the engine of traces"
         return f"{engine}, and {self.model * 1e3:.6g} ms by the model ({apart:+.1f} %)"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> TimesKeys:
         """Return the times for programs, with units in the keys."""
         engine = None if self.engine is None else self.engine * 1e3
         return {"workload": self.workload, "engine_ms": engine, "model_ms": self.model * 1e3}

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from evo_libra.problem.link_limits import BeyondLinks
     from evo_libra.timing.quirks import Warned
 
+EVALUATED = ("design", "time_ms", "cost_usd", "objectives", "bands", "feasible", "violations", "shares", "breakdown")
+"""Fields of the record of a design that ``evo-libra evaluate --json`` prints."""
+EXPLAINED = (
+    "name", "design", "objectives", "standing", "approximation", "dimensions", "steps", "better_steps", "warnings",
+)  # fmt: skip
+"""Fields of the record of a design that ``evo-libra explain --json`` prints."""
 _MEMORY = MEASURES["memory"].objective.column
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -247,8 +247,16 @@ def reference_rows(points: Sequence[ReferencePoint], front: Front) -> list[dict[
     ]  # fmt: skip
 
 
-def references_json(references: References, front: Front) -> dict[str, list[Any]]:
-    """Return reference designs with figures, and sentences of those without, as keys of a JSON object."""
-    rows: list[Any] = reference_rows(references.points, front)
-    found = {"references": rows, "absent_references": list[Any](references.absent)}
-    return {key: some for key, some in found.items() if some}
+class ReferenceKeys(TypedDict):
+    """The keys of reference designs in JSON."""
+
+    references: NotRequired[list[dict[str, Any]]]
+    absent_references: NotRequired[list[str]]
+
+
+def add_references(answer: ReferenceKeys, references: References, front: Front) -> None:
+    """Add reference designs with figures, and sentences of those without, to an answer that has some."""
+    if rows := reference_rows(references.points, front):
+        answer["references"] = rows
+    if references.absent:
+        answer["absent_references"] = list(references.absent)

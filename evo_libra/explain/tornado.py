@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ class Swing:
     is_range: bool
     low_usd: float
     high_usd: float
-    turns: tuple[tuple[float, int], ...] = ()
+    turns: tuple[tuple[float, int], ...]
 
     @property
     def usd(self) -> float:
@@ -94,10 +93,6 @@ class Tornado:
     lead_usd: float
     swings: tuple[Swing, ...]
 
-    def json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class _Assumption:
@@ -132,7 +127,7 @@ def _swing(basis: Basis, one: _Assumption) -> Swing:
     low, high = (basis.lead(one.at(factor))[0] for factor in (one.ends.low, one.ends.high))
     return Swing(
         of=one.of, unit=one.unit, low=one.stated * one.ends.low, stated=one.stated, high=one.stated * one.ends.high,
-        is_range=one.is_range, low_usd=low, high_usd=high,
+        is_range=one.is_range, low_usd=low, high_usd=high, turns=(),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError, InvalidFrontError
 from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table, read_bytes, seal_table
 from evo_libra.front.archive import Archive
+from evo_libra.front.limits import Limits, all_limits
 from evo_libra.front.printed import Picture, table_text
 from evo_libra.front.selection import chosen
 from evo_libra.installed import require, view
@@ -155,12 +156,14 @@ class Front:
         """Return the design at which the front bends most; see `evo_libra.explain.recommend.knee`."""
         return dict(view("knee")(self))
 
-    def recommend(self, **limits: float) -> list[dict[str, Any]]:
+    def recommend(self, *, others: Mapping[str, float] | None = None, **limits: Unpack[Limits]) -> list[dict[str, Any]]:
         """Return the recommended designs, each with its reason and its runner-up.
 
         Parameters
         ----------
-        limits : the largest values of objectives by their columns, in their units, such as ``cost_usd=2e6``.
+        limits : the largest values of objectives by their columns, in their units, such as ``cost_usd=2e6``; `Limits`
+            lists them.
+        others : the same of columns that `Limits` does not list: statistics such as ``p95_time_ms``, own objectives.
 
         Raises
         ------
@@ -171,18 +174,19 @@ class Front:
         >>> first["kinds"][0], first["cost_usd"] <= 2e6
         ('fastest within the limits', True)
         """
-        return list(view("recommend")(self, limits))
+        return list(view("recommend")(self, all_limits(limits, others)))
 
     def verdict(
-        self, problem: SearchProblem | str | None = None, *, value: float | None = None, **limits: float
-    ) -> Verdict:
+        self, problem: SearchProblem | str | None = None, *, value: float | None = None,
+        others: Mapping[str, float] | None = None, **limits: Unpack[Limits],
+    ) -> Verdict:  # fmt: skip
         """Return the design to buy, the next best one, and the sum that decides; its `text` has all of it.
 
         Parameters
         ----------
         problem : what they are designs of, or its name; without it, time has no price.
         value : USD of an NPU-hour, in the place of what an hour of the system costs.
-        limits : the largest values of objectives by their columns, in their units, such as ``cost_usd=2e6``.
+        limits, others : as for `recommend`.
 
         Raises
         ------
@@ -192,7 +196,7 @@ class Front:
         >>> search("gpt3-4k", evaluations=2000).verdict("gpt3-4k", value=2.0).rule
         'given price of time'
         """
-        found: Verdict = view("verdict")(self, problem, value, limits)
+        found: Verdict = view("verdict")(self, problem, value, all_limits(limits, others))
         return found
 
     def where(self, query: str) -> Front:

@@ -132,6 +132,11 @@ def _parse_option(option: str, text: str) -> tuple[str, str]:
 
 def _parse_dimension(part: str, text: str) -> Dimension:
     match = _DIMENSION.fullmatch(part)
+    if match is None and part.partition("=")[0] in (*OPTIONS, NPU, SPARES):
+        raise InputError(
+            f"'{part}' in the design '{text}' stands where a dimension is needed; an option goes after the network and "
+            f"a space, like SW(8)@node_SW(32)@pod {part}"
+        )
     if match is None:
         raise InputError(
             f"'{part}' in the design '{text}' is no dimension; a dimension reads like RI(4), FC(8)@node or "

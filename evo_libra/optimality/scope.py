@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -17,6 +17,16 @@ EXACT_FRONT = "The front is exact of"
 """Begin of the claim of a search that knows the best front of a space."""
 STOPPED = "The proof was stopped by its seconds: its bounds are looser than those of a complete one."
 """Note where a proof had no time left for all of a space."""
+
+
+class ScopeKeys(TypedDict):
+    """The keys of a scope in JSON."""
+
+    space: str
+    time_model: str
+    prices: str
+    left_out: list[str]
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -40,9 +50,12 @@ class Scope:
         left_out = f" Left out: {', '.join(self.left_out)}." if self.left_out else ""
         return f"{self.space}, under {self.time_model} and the prices of {self.prices}.{left_out}"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> ScopeKeys:
         """Return the parts and the sentence."""
-        return {**vars(self), "left_out": list(self.left_out), "sentence": f"Proven of {self}"}
+        return {
+            "space": self.space, "time_model": self.time_model, "prices": self.prices,
+            "left_out": list(self.left_out), "sentence": f"Proven of {self}",
+        }  # fmt: skip
 
 
 def scope_of(problem: Problem) -> Scope:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -59,6 +59,15 @@ class FastTraffic:
         return f"{self.traffic} on {self.network}: {ratio_text(self.times_faster)} times faster than its links carry"
 
 
+class BeyondKeys(TypedDict):
+    """The keys of what links do not carry in JSON; each traffic has the fields of its record."""
+
+    time_ms: float
+    physical_time_ms: float
+    times_faster: float
+    traffic: list[dict[str, str | int | float]]
+
+
 @dataclass(frozen=True)
 class BeyondLinks:
     """A design that is faster than its links carry: its seconds as stated and as they carry, and which traffic is.
@@ -79,7 +88,7 @@ class BeyondLinks:
         whole = f"the whole time would be {ratio_text(self.times_faster)} times as long"
         return f"LIBRA's shares: {self.traffic[0]}; with `shares: physical` {whole}"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> BeyondKeys:
         """Return it for programs, with units in the keys."""
         return {
             "time_ms": self.seconds * 1e3, "physical_time_ms": self.physical_seconds * 1e3,

@@ -12,7 +12,17 @@ from evo_libra.arrays import GIGA, IntArray, Population
 from evo_libra.errors import InputError, counted, shortened, suggestion, unknown
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog, Technology
-from evo_libra.network.fabric import NPU, SPARES, Fabric, fabrics_of, networks_of, parse_fabric, population_of, written
+from evo_libra.network.fabric import (
+    NPU,
+    OPTIONS,
+    SPARES,
+    Fabric,
+    fabrics_of,
+    networks_of,
+    parse_fabric,
+    population_of,
+    written,
+)
 from evo_libra.network.orders.text import is_order
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.npu_choice import NpuChoice
@@ -157,7 +167,10 @@ def spares_of(fabrics: Sequence[Fabric], spares: Sequence[int], *, known: bool) 
         return None
     if not known:
         first = next(fabric for fabric in fabrics if fabric.spares)
-        raise InputError(f"the design '{first}' has spares, and the problem has no key 'faults', which says what fails")
+        raise InputError(
+            f"the design '{first}' has {SPARES}={first.spares}, and the problem has no key 'faults', which says what "
+            f"fails; leave {SPARES} out, or add the key"
+        )
     return np.array(spares, dtype=np.int64)
 
 
@@ -170,6 +183,8 @@ def plans_of(
     """
     written = [f"order '{order}'" for order in orders] or [f"design '{fabric}'" for fabric in fabrics]
     bare = orders or [str(replace(fabric, plans=())) for fabric in fabrics]
+    for each, fabric, network in zip(written, fabrics, bare, strict=True):
+        _refuse_options(each, fabric.plans, "" if orders else network)
     if not tables:
         wrong = next((text for text, fabric in zip(written, fabrics, strict=True) if fabric.plans), None)
         if wrong is not None:
@@ -189,14 +204,24 @@ def plans_of(
             on = " on these systems" if orders else "" if npus[n] is None else f" on {npus[n]}"
             places[place, n] = table.find(text, npu)
             if places[place, n] < 0:
-                if option := next((word for word in text.split() if "=" in word), ""):
-                    raise InputError(f"'{option}' in the {written[n]} goes before the bar, after the network")
                 mine = [table.text(place) for place in np.flatnonzero(table.npu == npu).tolist()]
                 known = f"{len(mine):,} plans of {table.name}{on}, such as {_example(table, npus[n])}"
                 raise InputError(
                     f"'{text}' in the {written[n]} is none of the {known}{suggestion(text, _begun(text, mine))}"
                 )
     return places
+
+
+def _refuse_options(written: str, plans: Sequence[str], network: str) -> None:
+    """Refuse an option after the bar, where plans are, whether or not the workloads leave plans open."""
+    option = next((word for plan in plans for word in plan.split() if "=" in word), "")
+    if option:
+        known = option.partition("=")[0] in (*OPTIONS, NPU, SPARES)
+        like = f", like {network} {option}" if network and known else ""
+        raise InputError(
+            f"'{option}' in the {written} is after the bar, where only plans are; an option goes before the bar, after "
+            f"the network{like}"
+        )
 
 
 def _begun(text: str, plans: Sequence[str]) -> Sequence[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from evo_libra.errors import counted
 
@@ -35,6 +35,15 @@ class Quirk:
     each: tuple[tuple[str, Quirk], ...] = ()
 
 
+class WarnedKeys(TypedDict):
+    """The keys of a warning in JSON."""
+
+    quirk: str
+    warning: str
+    designs: int
+    nodes: NotRequired[list[str]]
+
+
 @dataclass(frozen=True)
 class Warned:
     """A quirk of some designs, the number of all designs, and the nodes of traces that have it, if any."""
@@ -50,10 +59,10 @@ class Warned:
         where = f" Here: {self.nodes[0]}{more}." if self.nodes else ""
         return f"warning{some}: {self.quirk.sentence}{where} [{self.quirk.name}]"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> WarnedKeys:
         """Return it for programs."""
-        nodes = {"nodes": list(self.nodes)} if self.nodes else {}
-        return {"quirk": self.quirk.name, "warning": self.quirk.sentence, "designs": self.designs, **nodes}
+        found: WarnedKeys = {"quirk": self.quirk.name, "warning": self.quirk.sentence, "designs": self.designs}
+        return {**found, "nodes": list(self.nodes)} if self.nodes else found
 
 
 SCHEDULER_KEYS = Quirk(

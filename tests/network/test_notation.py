@@ -82,6 +82,8 @@ def test_designs_by_hand() -> None:
     ("RI(4) npu=a npu=b", "names 2 NPUs"), ("RI(4) spares=1 spares=2", "spares=1 and spares=2"),
     ("RI(4) spares=x", "has spares=x"), ("RI(4) chunks=", "has no value"), ("RI(4) chunks", "has no value"),
     ("RI(4) chanks=4", "did you mean 'chunks'"), ("RJ(4)", "unknown block 'RJ'"), ("RI4", "is no dimension"),
+    ("spares=2 RI(4)", "goes after the network and a space, like SW(8)@node_SW(32)@pod spares=2"),
+    ("RI(4)_spares=2", "'spares=2' in the design 'RI(4)_spares=2' stands where a dimension is needed"),
 ])  # fmt: skip
 def test_mistakes_of_designs(text: str, words: str) -> None:
     with pytest.raises(InputError, match=re.escape(words)):

@@ -497,3 +497,27 @@ def test_the_spares_that_useful_shares_need_are_the_fewest() -> None:
     text = " ".join(str(part) for one in evaluated(record) for part in one.parts)
     assert f"spare units of 8 NPUs that keep time useful: {needed} for 95 %" in text
     assert "no number of spares keeps 99 % of the time useful" in text
+
+
+CLOSED = "SW(8)@nvlink4:450_SW(64)@optics-400g:50"
+"""A network of a problem whose plan is stated, so that nothing is after a bar."""
+
+
+@pytest.mark.parametrize("changes", [(), ("faults={checkpoint_s: 30, restart_s: 300}",)])
+@pytest.mark.parametrize("plans", ["spares=2", "tp8 spares=2"])
+def test_spares_after_the_bar_say_where_they_go(changes: tuple[str, ...], plans: str) -> None:
+    with pytest.raises(InputError) as found:
+        _loaded("moe-4k", ("npus=512", *changes)).read(f"{CLOSED} | {plans}")
+    assert str(found.value) == (
+        f"'spares=2' in the design '{CLOSED} | {plans}' is after the bar, where only plans are; an option goes before "
+        f"the bar, after the network, like {CLOSED} spares=2"
+    )
+
+
+def test_spares_without_failures_say_what_is_missing() -> None:
+    with pytest.raises(InputError) as found:
+        _loaded("moe-4k", ("npus=512",)).read(f"{CLOSED} spares=2")
+    assert str(found.value) == (
+        f"the design '{CLOSED} spares=2' has spares=2, and the problem has no key 'faults', which says what fails; "
+        "leave spares out, or add the key"
+    )

@@ -162,11 +162,13 @@ def test_a_system_costs_what_its_bill_adds_up_to() -> None:
 
 def test_an_explanation_says_which_stream_binds() -> None:
     design = "SW(8)@smart-100g:12.5 | dp8 mb16 zero3 full opt-"
-    (streams,) = explanation(addressed(f"opt-175b-offload#{design}network").record())["optimizer_streams"].values()
+    (streams,) = explanation(addressed(f"opt-175b-offload#{design}network").record(), "design")[
+        "optimizer_streams"
+    ].values()
     binding = {(one["pass"], one["stream"]) for one in streams if one["binds"]}
     assert binding == {("forward", "data"), ("forward", "server link"), ("backward", "server SSD")}
     assert "optimizer_streams" not in explanation(
-        addressed(f"{design_file('gpt3-175b-1536')}#SW(8)@nvlink3:300_CL(192)@optics-200g:25").record()
+        addressed(f"{design_file('gpt3-175b-1536')}#SW(8)@nvlink3:300_CL(192)@optics-200g:25").record(), "design"
     )
 
 

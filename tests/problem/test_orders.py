@@ -233,6 +233,8 @@ def test_orders_that_cannot_be_bought_are_refused() -> None:
           "72 hgx-h100 / 1 x 400G / qm9700 fat tree 2:1 | ")),
         ("72 hgx-h100 / 1 x 400G / qm9700 fat tree 2:1 | tp1 dp576 mb1",
          "of decoder on these systems, such as "),
+        ("72 hgx-h100 / 1 x 400G / qm9700 fat tree 2:1 | tp1 dp576 mb1 zero1 chunks=4",
+         "'chunks=4' in the order '72 hgx-h100 / 1 x 400G / qm9700 fat tree 2:1' is after the bar, where only plans"),
     ],
 )  # fmt: skip
 def test_orders_that_the_file_does_not_allow_are_named_by_their_parts(design: str, sentence: str) -> None:

@@ -314,7 +314,7 @@ def test_a_plan_that_breaks_a_limit_of_memory_is_told_its_classes_and_what_fits(
         ("SW(8)@nvlink4:450_SW(8)@optics-400g:50", "has no plan, and a plan is needed; write it like"),
         (
             "SW(8)@nvlink4:450_SW(8)@optics-400g:50 | tp2 dp32 mb1 zero1 spares=64",
-            "goes before the bar, after the network",
+            "an option goes before the bar, after the network, like SW(8)@nvlink4:450_SW(8)@optics-400g:50 spares=64",
         ),
         ("SW(8)@nvlink4:450_SW(8)@optics-400g:50 | tp3 dp2", "is none of the 4 plans of small, such as dp64 mb1 zero0"),
         ("SW(8)@nvlink4:450_SW(8)@optics-400g:50 | tp1 | tp2", "has 2 plans, and a plan is needed"),

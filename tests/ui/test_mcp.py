@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import inspect
 import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,18 @@ pytest.importorskip("mcp", reason="the tools for agents are not installed: pip i
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import TypeAdapter
 
 from evo_libra.errors import InputError
-from evo_libra.ui.agents.calls import thinned, without_code
-from evo_libra.ui.agents.server import _Tools
+from evo_libra.ui.agents.calls import Place, command_line, thinned, without_code
+from evo_libra.ui.agents.options import PRINTED, UNCONFINED
+from evo_libra.ui.agents.server import TOOLS, server
+from evo_libra.ui.commands.mcp import tool_commands
 from evo_libra.ui.processes import program
 
-TOOLS = {"search", "recommend", "evaluate", "explain", "diff", "front", "catalog", "import", "init"}
+jsonschema = pytest.importorskip("jsonschema", reason="it comes with the protocol's library")
 
 
 def drive(folder: Path, what: Callable[[Client], Awaitable[None]]) -> None:
@@ -43,6 +48,9 @@ async def answered(client: Client, tool: str, **arguments: Any) -> dict[str, Any
     found = await client.call_tool(tool, arguments)
     assert not found.is_error, found.content
     assert found.structured_content is not None
+    (schema,) = (one.output_schema for one in (await client.list_tools()).tools if one.name == tool)
+    assert schema is not None
+    jsonschema.Draft202012Validator(schema).validate(found.structured_content)
     return dict(found.structured_content)
 
 
@@ -62,11 +70,11 @@ def test_a_question_is_answered_in_the_folder_and_nowhere_else(tmp_path: Path) -
 
     async def ask(client: Client) -> None:
         listed = await client.list_tools()
-        assert {tool.name for tool in listed.tools} == TOOLS
+        assert {tool.name for tool in listed.tools} == set(TOOLS)
         assert all(tool.description and tool.input_schema["type"] == "object" for tool in listed.tools)
         found = await answered(client, "search", problem="gpt3-4k", evaluations=500, rows=5)
         assert len(found["front"]) == 5 < found["designs"]
-        assert "character 6 of 'time<<3'" in await refused(client, "front", where="time<<3")
+        assert "character 6 of 'time<<3'" in await refused(client, "front", result="last", where="time<<3")
         said = await refused(client, "search", problem="link.yaml", evaluations=1)
         assert "lies outside the folder of the server" in said
         assert "12345" not in said
@@ -164,21 +172,81 @@ def test_a_long_search_tells_its_progress_and_stops_when_it_is_cancelled(tmp_pat
         assert (await answered(client, "init", path="mine.yaml"))["problem"] == "mine.yaml"
         assert "question: order" in (tmp_path / "mine.yaml").read_text()
         await answered(client, "search", problem="gpt3-4k", evaluations=500)
-        assert (await answered(client, "recommend", seconds=0))["verdict"]["text"].startswith("Buy #")
-        assert (await answered(client, "explain", design="last#knee"))["design"]
-        assert (await answered(client, "evaluate", design="last#0"))["feasible"]
+        assert (await answered(client, "recommend", result="last", seconds=0))["verdict"]["text"].startswith("Buy #")
+        assert (await answered(client, "explain", result="last#knee"))["design"]
+        assert (await answered(client, "evaluate", problem="last#0"))["feasible"]
         assert await answered(client, "diff", first="last#0", second="last#1")
         assert await answered(client, "catalog", name="accelerators")
 
     drive(tmp_path, ask)
 
 
-NOT_FOR_AGENTS = {"as_json", "trust_code", "plot", "problem", "example"}
-"""Options that change where a command reads and writes, or what code it runs, or that write an example."""
+@cache
+def own_server() -> MCPServer:
+    return server(Place(Path(), Path()), tool_commands())
 
 
-@pytest.mark.parametrize("name", ["recommend", "init"])
-def test_a_tool_takes_what_its_command_takes(name: str) -> None:
-    command = getattr(importlib.import_module(f"evo_libra.ui.commands.{name}"), name)
-    options = inspect.signature(command).parameters.keys() - NOT_FOR_AGENTS
-    assert inspect.signature(getattr(_Tools, name)).parameters.keys() - {"self"} == options
+@cache
+def input_schemas() -> dict[str, dict[str, Any]]:
+    return {one.name: one.input_schema for one in asyncio.run(own_server().list_tools())}
+
+
+def given_for(schema: dict[str, Any]) -> Any:
+    """Return a value that fits the schema of a parameter and is not its default."""
+    kinds = schema.get("anyOf", [schema])
+    if named := kinds[0].get("enum", [kinds[0].get("const")])[-1]:
+        return named
+    return {"string": "a-b", "integer": 7, "number": 0.5, "boolean": True, "array": ["a=1", "b=2"]}[kinds[0]["type"]]
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_takes_the_options_of_its_command(name: str) -> None:
+    found = input_schemas()[name]
+    command = tool_commands()[name]
+    listed = command.assemble_argument_collection(parse_docstring=True)
+    options = {one.name.lstrip("-").replace("-", "_").lower(): one for one in listed}
+    own = {"rows"} if name in ("search", "front") else set()
+    assert found["properties"].keys() - own == options.keys() - PRINTED - UNCONFINED
+    assert set(found.get("required", ())) == {key for key, one in options.items() if one.required}
+    for key in found["properties"].keys() - own:
+        told, option = found["properties"][key], options[key]
+        kept = {part: value for part, value in told.items() if part not in ("title", "description", "default")}
+        assert kept == TypeAdapter(option.hint).json_schema()
+        assert told["description"].replace("`", "") == (option.parameter.help or "").replace("--", "").replace("`", "")
+        if "default" in told:
+            default = () if option.field_info.default is inspect.Parameter.empty else option.field_info.default
+            assert told["default"] == TypeAdapter(Any).dump_python(default, mode="json")
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_what_a_tool_is_given_reaches_its_command(name: str) -> None:
+    properties = input_schemas()[name]["properties"]
+    given = {key: given_for(schema) for key, schema in properties.items() if key not in ("rows", "files")}
+    listed = ["-c.json", "d.json"] if "files" in properties else []
+    command = tool_commands()[name]
+    _, bound, _ = command.parse_args(command_line(name, listed, given)[1:], exit_on_error=False, print_error=False)
+    taken = {key: comparable(value) for key, value in bound.arguments.items()}
+    assert taken["as_json"] is True
+    assert all(comparable(value) in taken.values() for value in given.values())
+    assert taken.get("files", ()) == tuple(listed)
+
+
+def comparable(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return tuple(map(str, value))
+    return str(value) if isinstance(value, Path) else value
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search", {"problem": "os:getcwd"}),
+        ("search", {"problem": "gpt3-4k", "engine": "os:getcwd"}),
+        ("evaluate", {"problem": "os:getcwd#1"}),
+        ("explain", {"result": "last#1", "problem": "os:getcwd"}),
+        ("diff", {"first": "last#1", "second": "os:getcwd#1"}),
+    ],
+)
+def test_code_is_refused_whatever_parameter_names_it(tool: str, arguments: dict[str, str]) -> None:
+    with pytest.raises(ToolError, match="names code, and tools run no code of a user"):
+        asyncio.run(own_server().call_tool(tool, arguments))

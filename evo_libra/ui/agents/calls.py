@@ -45,11 +45,11 @@ class Place:
         }  # fmt: skip
 
 
-def command_line(command: str, *values: str, **options: object) -> list[str]:
+def command_line(command: str, listed: Sequence[str], options: Mapping[str, object]) -> list[str]:
     """Return the words of a command; values cannot be options, and None, False and an empty text are left out.
 
-    >>> command_line("front", "last", where="-zero3", sort=None, rows=5)
-    ['front', '--where=-zero3', '--rows=5', '--json', '--', 'last']
+    >>> command_line("front", ["last"], {"where": "-zero3", "sort": None, "rows": 0})
+    ['front', '--where=-zero3', '--rows=0', '--json', '--', 'last']
     """
     words = [command]
     for name, value in options.items():
@@ -58,9 +58,9 @@ def command_line(command: str, *values: str, **options: object) -> list[str]:
             words.append(option)
         elif isinstance(value, list | tuple):
             words += [f"{option}={one}" for one in value]
-        elif value not in (None, False, ""):
+        elif value is not None and value is not False and value != "":
             words.append(f"{option}={value}")
-    return [*words, "--json", "--", *values]
+    return [*words, "--json", "--", *listed]
 
 
 async def call(place: Place, words: Sequence[str], tell: Tell | None = None) -> dict[str, Any]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from evo_libra.named_code import trust_files
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
 from evo_libra.ui.tables.addresses import DesignAddress, addressed
 from evo_libra.ui.tables.output import print_folded, print_json, print_sections
+
+if TYPE_CHECKING:
+    from evo_libra.ui.tables.answers import Diff
 
 
 @app.command
@@ -27,7 +32,6 @@ def diff(
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.comparison import compared
     from evo_libra.problem.designs import notes_of
-    from evo_libra.timing.quirks import Warned
     from evo_libra.ui.tables.addressed_designs import difference_of
 
     trust_files(allowed=trust_code)
@@ -38,7 +42,8 @@ def diff(
     notes = {str(note): note for problem in problems for note in notes_of(problem)}
     if as_json:
         asked = " and ".join(dict.fromkeys(problem.question for problem in problems))
-        print_json({"question": asked, **plain(found), "warnings": list(map(Warned.json, notes.values()))})
+        answer: Diff = {"question": asked, "warnings": list(notes.values())}
+        print_json({**plain(answer), **plain(found)})
     else:
         print_sections(compared(found))
         print_folded(*notes)

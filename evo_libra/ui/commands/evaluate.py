@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evo_libra.arrays import Population
     from evo_libra.astra_sim.trace_differences import TraceTimes
     from evo_libra.problem.problem import Problem
+    from evo_libra.ui.tables.answers import Evaluate, EvaluateFabric
 
 
 @app.command
@@ -40,13 +41,15 @@ def evaluate(
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.fabric_record import fabric_sections
     from evo_libra.explain.reason_sheet import evaluated
+    from evo_libra.explain.record import EVALUATED
     from evo_libra.problem.question import FABRIC
 
     trust_files(allowed=trust_code)
     if (fabric := fabric_design(problem, design, number, assignments)) is not None:
         record_of_fabric = fabric.record
         if as_json:
-            print_json({"question": FABRIC, **plain(record_of_fabric)})
+            answer_of_fabric: EvaluateFabric = {"question": FABRIC}
+            print_json({**answer_of_fabric, **plain(record_of_fabric)})
         else:
             print_sections(fabric_sections(record_of_fabric))
         return 0
@@ -55,17 +58,19 @@ def evaluate(
     times = _trace_times(found.problem, found.problem.read(found.design))
     differences = [difference for one in times for difference in one.differences]
     if as_json:
-        more = {"remarks": list(record.remarks)} if found.problem.book else {}
-        listed = {"warnings": plain(record.warnings), "differences": plain(differences)}
-        listed["traces"] = [one.json() for one in times]
-        print_json({"question": found.problem.question, **plain(record, _KEYS), **more, **listed})
+        answer: Evaluate = {
+            "question": found.problem.question, "warnings": record.warnings, "differences": differences,
+            "traces": times,
+        }  # fmt: skip
+        if found.problem.book:
+            answer["remarks"] = record.remarks
+        print_json({**plain(record, EVALUATED), **plain(answer)})
     else:
         print_sections(evaluated(record))
         print_folded(*times, *record.warnings, *differences, *filter(None, [record.shares]))
     return 0 if record.feasible else _FAILED
 
 
-_KEYS = ("design", "time_ms", "cost_usd", "objectives", "bands", "feasible", "violations", "shares", "breakdown")
 _FAILED = 1
 
 

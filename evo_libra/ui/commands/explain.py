@@ -11,6 +11,7 @@ from evo_libra.ui.tables.output import print_json, print_sections
 
 if TYPE_CHECKING:
     from evo_libra.explain.record import DesignRecord
+    from evo_libra.ui.tables.answers import Explain
 
 
 @app.command
@@ -37,21 +38,20 @@ def explain(
     one = addressed(address, problem=problem)
     record = with_steps(one.record(alternatives=False), one.problem)
     if as_json:
-        print_json({"question": one.problem.question, **explanation(record)})
+        print_json(explanation(record, one.problem.question))
     else:
         print_sections(explained(record))
     return 0
 
 
-def explanation(record: DesignRecord) -> dict[str, Any]:
-    """Return why a design is as it is, as plain data with units in its keys."""
+def explanation(record: DesignRecord, question: str) -> dict[str, Any]:
+    """Return why a design is as it is, and what its problem asks for, as plain data with units in its keys."""
     from evo_libra.explain.as_json import as_json
+    from evo_libra.explain.record import EXPLAINED
 
     streams = {one.name: one.training.optimizer_streams for one in record.breakdown.workloads if one.training}
-    used = {name: as_json(one) for name, one in streams.items() if one}
-    return {**as_json(record, _KEYS), **({"optimizer_streams": used} if used else {})}
-
-
-_KEYS = (
-    "name", "design", "objectives", "standing", "approximation", "dimensions", "steps", "better_steps", "warnings",
-)  # fmt: skip
+    used = {name: one for name, one in streams.items() if one}
+    more: Explain = {"question": question}
+    if used:
+        more["optimizer_streams"] = used
+    return {**as_json(record, EXPLAINED), **as_json(more)}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evo_libra.experiment.run.origin import Origin
     from evo_libra.problem.problem import Problem
     from evo_libra.timing.input_files.system_file import SystemFile
+    from evo_libra.ui.tables.answers import Import
 
 
 @app.command
@@ -247,11 +248,12 @@ def import_cluster(
         workload = _trace_workload(file, traces, groups, problem.parent)
     written = [] if problem is None else _write(found, problem, workload)
     if as_json:
-        print_json({
+        answer: Import = {
             "design": str(found.fabric), "npus": found.fabric.npus, "time": dict(found.time),
             "compute_TFLOPS": found.compute, "notices": notices, "without_counterpart": list(found.without),
             "written": [str(path) for path in written],
-        })  # fmt: skip
+        }  # fmt: skip
+        print_json(answer)
     else:
         _show_import(found, notices, written)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evo_libra.explain.references import ReferencePoint
     from evo_libra.front.front import Front
     from evo_libra.problem.objectives import Objective
+    from evo_libra.ui.tables.answers import Front as Answer
 
 File = Annotated[Path | None, Parameter(allow_leading_hyphen=True)]
 _WIDE = 10_000
@@ -71,7 +72,7 @@ def front(  # noqa: PLR0913 - options of a command
         The same as a Parquet file.
     """
     from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-    from evo_libra.explain.references import reference_rows, references_json
+    from evo_libra.explain.references import add_references, reference_rows
     from evo_libra.front.selection import chosen, ordered
     from evo_libra.ui.tables.references import show_references
 
@@ -86,12 +87,15 @@ def front(  # noqa: PLR0913 - options of a command
     references = folder.read_references()
     if as_json:
         listed = replace(found, frame=columns_of(found, columns)) if columns else found
-        more = {"families": _family_rows(found)} if families else {}
-        more |= references_json(references, whole)
-        print_json({
-            **result_json(listed, manifest.get("evaluations", 0), manifest.get("wall_s", 0.0), folder.path),
-            "question": manifest.get("question") or whole.noun, **more,
-        })  # fmt: skip
+        answer: Answer = {
+            "front": listed.frame, "evaluations": manifest.get("evaluations", 0),
+            "wall_s": manifest.get("wall_s", 0.0), "result": str(folder.path),
+            "question": manifest.get("question") or whole.noun,
+        }  # fmt: skip
+        add_references(answer, references, whole)
+        if families:
+            answer["families"] = _family_rows(found)
+        print_json(answer)
         return 0
     if not len(whole):
         raise InfeasibleError(f"the front of {folder.path} is empty")
@@ -127,7 +131,10 @@ def _show_systems(folder: RunFolder, *, as_json: bool) -> int:
     if views is None:
         raise InputError(f"'{problem.name}' asks for a design; systems are listed of a file with `question: order`")
     if as_json:
-        print_json({"result": str(folder.path), "question": found.noun, **plain(views)})
+        answer: Answer = {
+            "result": str(folder.path), "question": found.noun, "systems": views.systems, "absent": views.absent,
+        }  # fmt: skip
+        print_json(plain(answer))
     else:
         show_systems(views.systems, found.objectives[0])
         print_folded(*views.absent)
@@ -156,11 +163,6 @@ def _show_state(folder: Any, manifest: Any, found: Front, whole: Front) -> None:
     print(f"\n{part}{counted(len(whole), whole.noun)} on the front; {evaluated}; {state}")
     if (folder.path / PLOT).exists():
         print(f"plot   {folder.path / PLOT}")
-
-
-def result_json(front: Front, evaluations: int, wall: float, folder: Path) -> dict[str, Any]:
-    """Return what programs read of a result."""
-    return {"front": front.frame, "evaluations": evaluations, "wall_s": wall, "result": str(folder)}
 
 
 def show_front(

@@ -13,6 +13,7 @@ from evo_libra.ui.tables.output import print, print_file, print_json
 
 if TYPE_CHECKING:
     from evo_libra.exchange.problem_text import Made
+    from evo_libra.ui.tables.answers import Import as Answer
 
 
 @app.command(name="import")
@@ -99,11 +100,12 @@ def _import_made(
     problem_of(parse_source(text, f"the problem of {', '.join(found)}"), Path())
     written = [] if problem is None else write_problem(problem, {problem: text})
     if as_json:
-        print_json({
+        answer: Answer = {
             "formats": formats, "question": question_of(made.data), "problem": dict(made.data),
             "made": list(made.summary), "assumed": list(made.assumed), "left_out": list(made.left),
             "written": [str(path) for path in written],
-        })  # fmt: skip
+        }  # fmt: skip
+        print_json(answer)
         return
     if not written:
         print_file(text)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Json, app
 from evo_libra.ui.tables.output import print, print_folded, print_json
+
+if TYPE_CHECKING:
+    from evo_libra.ui.tables.answers import Init
 
 STARTER = resources.files(__package__).joinpath("libra.yaml").read_text(encoding="utf-8")
 """The problem file that ``evo-libra init --example libra`` writes."""
@@ -65,7 +68,8 @@ def init(  # noqa: PLR0913 - options of a command
     text, assumed = (STARTER, "") if example is not None else _question(path, given, as_json=as_json)
     _write(path, text)
     if as_json:
-        print_json({"problem": str(path), "assumed": assumed}, indent=2)
+        answer: Init = {"problem": str(path), "assumed": assumed}
+        print_json(answer, indent=2)
     else:
         print(f"wrote {path}; try: evo-libra search {path}")
         if assumed:

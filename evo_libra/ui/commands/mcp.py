@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from cyclopts import App
+
 from evo_libra.errors import InputError
 from evo_libra.installed import require
 from evo_libra.ui.commands.shared import app
@@ -26,5 +28,15 @@ def mcp(folder: Path = Path()) -> int:
     from evo_libra.ui.agents.server import serve
 
     with tempfile.TemporaryDirectory(prefix="evo-libra-mcp-") as temporary:
-        serve(Place(folder.resolve(), Path(temporary).resolve()))
+        serve(Place(folder.resolve(), Path(temporary).resolve()), tool_commands())
     return 0
+
+
+def tool_commands() -> dict[str, App]:
+    """Return the commands that are tools, by their names."""
+    from evo_libra.ui.agents.server import TOOLS
+    from evo_libra.ui.commands.application import load
+
+    for name in TOOLS:
+        load(name)
+    return {name: app[name] for name in TOOLS}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evo_libra.problem.figures import Figures
     from evo_libra.problem.problem import Problem
     from evo_libra.timing.quirks import Warned
+    from evo_libra.ui.tables.answers import Recommend as Answer
 
 Several = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
 _SCENARIOS, _SEED = 1000, 0
@@ -101,7 +102,6 @@ def recommend(  # noqa: PLR0913 - options of a command
     from evo_libra.explain.verdict import verdict
     from evo_libra.optimality.scope import EXACT_FRONT
     from evo_libra.problem.designs import announced, notes_of
-    from evo_libra.timing.quirks import Warned
 
     trust_files(allowed=trust_code)
     if not 0 <= seconds < math.inf:
@@ -132,16 +132,11 @@ def recommend(  # noqa: PLR0913 - options of a command
     taken = [one.design for one in advices if one.design is not None]
     notes = [] if built is None else [*notes_of(built), *announced(built, taken)]
     if as_json:
-        warnings = list(map(Warned.json, notes))
-        head = {
-            "result": str(folder.path),
-            "question": front.noun,
-            "limits": limits,
-            "designs": len(front),
-            "warnings": warnings,
-            **label,
-        }
-        print_json({"verdict": plain(answer), **ifs.json(), **head, "recommended": plain(advices), **plain(sure)})
+        printed: Answer = {
+            "verdict": answer, "what_if": ifs.ifs, "assumptions": ifs.tornado, "result": str(folder.path),
+            "question": front.noun, "limits": limits, "designs": len(front), "warnings": notes, "recommended": advices,
+        }  # fmt: skip
+        print_json({**plain(printed), **label, **plain(sure)})
     else:
         if ifs.sentences:
             print_folded(*ifs.sentences)

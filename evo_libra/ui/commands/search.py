@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from evo_libra.experiment.execution.job import Report
     from evo_libra.experiment.execution.search_run import Outcome
     from evo_libra.experiment.store.folder import RunFolder
-    from evo_libra.explain.advice import Advice
     from evo_libra.explain.references import ReferencePoint, References
     from evo_libra.explain.system_views import SystemViews
     from evo_libra.explain.time_record import Size
     from evo_libra.front.front import Front
     from evo_libra.problem.protocol import SearchProblem
     from evo_libra.searching.loop import Snapshot
+    from evo_libra.ui.tables.answers import Search as Answer
 
 
 _REFRESH_SECONDS = 0.25
@@ -206,9 +206,8 @@ def _report(
     from evo_libra.explain.verdict import verdict
     from evo_libra.problem.designs import warnings_of
     from evo_libra.searching.engine import EXHAUSTED
-    from evo_libra.timing.quirks import Warned
-    from evo_libra.ui.commands.front import result_json
     from evo_libra.ui.commands.recommend import show_first
+    from evo_libra.ui.tables.search_answers import add_ending, add_front
 
     folder, manifest = run.path, run.read_json(MANIFEST)
     failures, first_failures = int(manifest.get("failures", 0)), manifest.get("first_failures", [])
@@ -220,21 +219,24 @@ def _report(
     answer = verdict(front, choices, problem) if len(front) else None
     views = views_of(problem, front) if front.noun == "order" or not len(front) else None
     if as_json:
-        head = {} if answer is None else {"verdict": plain(answer)}
-        head |= result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
-        head |= {"question": manifest["question"], "warnings": list(map(Warned.json, warnings))}
-        head |= {key: end[key] for key in ("ended", "restarts") if key in end}
-        head |= {"claim": end["claim"]} if end.get("claim") else {}
-        head |= {"engine_choice": choice} if choice else {}
-        head |= {"failure_count": failures, "failures": first_failures} if failures else {}
-        print_json({**head, **_front_json(problem, front, advices, views, references)})
+        head: Answer = {
+            "front": front.frame, "evaluations": report.figures.evaluations, "wall_s": report.figures.wall_s,
+            "result": str(folder), "question": manifest["question"], "warnings": warnings,
+        }  # fmt: skip
+        if answer is not None:
+            head["verdict"] = answer
+        add_ending(head, end, choice)
+        if failures:
+            head["failure_count"], head["failures"] = failures, first_failures
+        add_front(head, front, _workloads(problem), advices=advices, views=views, references=references)
+        print_json(plain(head))
     elif answer is not None:
         sentences = list(short_advised(front, advices))
         _show_front(problem, front, references, views, [*answer.sentences, *sentences])
         ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
-        evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), front.noun)
+        evaluated, listed = counted(report.figures.evaluations, "evaluation"), counted(len(front), front.noun)
         print()
-        print_folded(f"{evaluated} in {report.figures.wall_s:.2f} s{ending}; {found} on the front")
+        print_folded(f"{evaluated} in {report.figures.wall_s:.2f} s{ending}; {listed} on the front")
         print_folded(*filter(None, (choice, end.get("claim", ""))), *warnings)
         print_folded(*_faster(problem, report.figures.wall_s))
         print(f"front  {folder / 'front.parquet'}")
@@ -250,22 +252,6 @@ def _report(
 
         raise InfeasibleError(infeasible_text(problem, report.figures.evaluations, whole=end.get("ended") == EXHAUSTED))
     return 0
-
-
-def _front_json(
-    problem: SearchProblem, front: Front, advices: Sequence[Advice], views: SystemViews | None, references: References
-) -> dict[str, Any]:
-    """Return what programs read of a front besides its rows."""
-    from evo_libra.explain.as_json import as_json as plain
-    from evo_libra.explain.references import references_json
-
-    workloads = [{"name": name, **plain(size)} for name, size in _workloads(problem)]
-    found: dict[str, Any] = {"workloads": workloads} if workloads else {}
-    found |= references_json(references, front)
-    found |= {} if views is None else plain(views)
-    found |= {"recommended": plain([one.recommended for one in advices])} if advices else {}
-    beyond = [{"id": one.recommended.id, **one.shares.json()} for one in advices if one.shares is not None]
-    return found | ({"shares": beyond} if beyond else {})
 
 
 def _show_front(

@@ -60,12 +60,6 @@ class Changed:
         """A sentence or several for each assumption, and what they are of."""
         return (*(one.text for one in self.ifs), *([self.note] if self.note else []))
 
-    def json(self) -> dict[str, Any]:
-        """Return both as plain data."""
-        from evo_libra.explain.as_json import as_json
-
-        return {"what_if": as_json(self.ifs), "assumptions": None if self.tornado is None else self.tornado.json()}
-
     def show(self) -> None:
         """Print the assumptions as a table and a plot."""
         if self.tornado is None or not self.tornado.swings:
