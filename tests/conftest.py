@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from random import Random
 
@@ -20,6 +21,7 @@ settings.load_profile("suite")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A shell without job control starts what runs in the background deaf to Ctrl-C, which tests send to commands.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+BEGUN = time.monotonic()
 FIRST = ("tests/problem/test_mutations.py", "tests/end_to_end/", "tests/problem/", "tests/ui/", "tests/searching/")
 """Files and folders whose tests take longest, so that none of them is what the others wait for in the end."""
 
@@ -34,6 +36,14 @@ def _own_trust() -> Iterator[None]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option of a random order, which the same number gives again."""
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run files, and the tests of each, in a random order")
+    parser.addoption("--seconds", type=float, help="begin no test later than that, and say how many were left")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test for which there is no time left."""
+    seconds = item.config.getoption("--seconds")
+    if seconds is not None and time.monotonic() - BEGUN > seconds:
+        pytest.skip("no time is left of --seconds")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
