@@ -162,8 +162,10 @@ def measure_opening(results: Path, cache: Path) -> None:
     for what in ("index to be made", *["index there"] * 3):
         terminal = Terminal(results, cache)
         listed, plotted = terminal.wait("running", "problem-00"), terminal.wait("network cost [")
+        memory = psutil.Process(terminal.process.pid).memory_info().rss / 1e6
         print(
-            f"opened, {what}: runs after {listed:.2f} s, plot after {plotted:.2f} s, {terminal.cpu():.2f} s of a core"
+            f"opened, {what}: runs after {listed:.2f} s, plot after {plotted:.2f} s, {terminal.cpu():.2f} s of a core, "
+            f"{memory:.0f} MB"
         )
         terminal.close()
 

@@ -258,6 +258,8 @@ def _show_front(
     problem: SearchProblem, front: Front, references: References, views: SystemViews | None, sentences: Sequence[str],
 ) -> None:  # fmt: skip
     """Print a front, with all rows that sentences name, its networks of systems, and the sizes of workloads."""
+    import polars as pl
+
     from evo_libra.explain.references import reference_rows
     from evo_libra.ui.commands.front import show_front
     from evo_libra.ui.tables.references import show_references
@@ -268,7 +270,8 @@ def _show_front(
     show_front(front, problem.objectives, problem.name, rows=12, references=references.points, named=named)
     show_references(reference_rows(references.points, front), front.objectives, references.absent)
     if views is not None:
-        show_systems(views.systems, front.objectives[0], MOST)
+        designs = front.frame.filter(pl.col("id").is_in(named))["design"].to_list()
+        show_systems(views.systems, front.objectives[0], MOST, designs)
     print_folded(*missing)
     for name, size in _workloads(problem):
         print_folded(": ".join(filter(None, (f"{name} {groups_text(size)}".strip(), size_text(size)))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import counted
@@ -19,12 +19,15 @@ MOST = 12
 _AGAINST = "against the\nrow above"
 
 
-def show_systems(rows: Sequence[SystemRow], column: str, most: int | None = None) -> None:
-    """Print the networks of each system: the first objective against the cost of the network, and what each adds."""
+def show_systems(rows: Sequence[SystemRow], column: str, most: int | None = None, named: Collection[str] = ()) -> None:
+    """Print the networks of each system: the first objective against the cost of the network, and what each adds.
+
+    If there is room for some alone, the designs that sentences name are among them.
+    """
     from evo_libra.explain.labels import noun
     from evo_libra.explain.sheet import band_note
 
-    shown = rows if most is None else _some(rows, most)
+    shown = rows if most is None else _some(rows, most, named)
     columns = [
         (column.rpartition("_")[0] or column, column, [row.objectives[column] for row in shown]),
         ("network", "network_cost_usd", [row.network_cost_usd for row in shown]),
@@ -66,8 +69,9 @@ def _head(name: str, unit: str) -> str:
     return f"{name}\n[{unit}]" if unit else name
 
 
-def _some(rows: Sequence[SystemRow], most: int) -> Sequence[SystemRow]:
-    """Return the first rows of each system, as many of each as there is room for."""
+def _some(rows: Sequence[SystemRow], most: int, named: Collection[str]) -> Sequence[SystemRow]:
+    """Return the first rows of each system, as many of each as there is room for, and those that are named."""
     systems = dict.fromkeys(row.system for row in rows)
     each = max(most // max(len(systems), 1), 1)
-    return [row for name in systems for row in [one for one in rows if one.system == name][:each]]
+    first = {name: [row.design for row in rows if row.system == name][:each] for name in systems}
+    return [row for row in rows if row.design in first[row.system] or row.design in named]
