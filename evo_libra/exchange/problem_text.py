@@ -82,11 +82,11 @@ def made_of(
     if question == "order" and not sold.systems:
         raise InputError(f"{files}: nothing can be ordered: {sold.reason}")
     if sold.systems and question != "design":
-        asked = f"an order, as {' and '.join(sold.systems)} with {machine['npu']} can be bought"
+        asked = f"an order because {' and '.join(sold.systems)} with {machine['npu']} can be bought"
         return Made(_order(name, sold, parts, files), asked, left, (*assumed, _SYSTEMS), summary)
     around = None if node is None else _around(drafts, *node, machine)
     assumed += [_networks(around=node is not None), *([] if around is None else around.assumed)]
-    asked = f"a design, {'as it was asked for' if sold.systems else f'as there is nothing to order: {sold.reason}'}"
+    asked = f"a design: {'--question says so' if sold.systems else f'there is nothing to order, {sold.reason}'}"
     return Made(_problem(name, machine, parts, files, around), asked, left, tuple(assumed), summary)
 
 
@@ -204,7 +204,7 @@ def _complete(
         raise InputError(f"no file says how many NPUs there are; give --npus{more}")
     if "npu" not in machine:
         machine["npu"] = (node and npu_of(node)) or _NPU
-        said = "as the server has it" if node is not None and node.npu else "as no file names one"
+        said = "as the server has it" if node is not None and node.npu else "because no file names one"
         assumed.append(f"the accelerator {machine['npu']}, {said}; --npu names another one")
     training = parts["training"]
     if not degrees and not training.keys() & _OF_PLANS:

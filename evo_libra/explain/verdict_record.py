@@ -113,7 +113,7 @@ def with_text(draft: Verdict, word: str, hours: float) -> Verdict:
     if draft.equal:
         listed = ", ".join(f"#{one}" for one in draft.equal)
         lines.append(
-            f"Its time is equal to that of {listed} within their bands, and it is the cheapest of these {word}s."
+            f"Its time equals the time of {listed} within their bands, and it is the cheapest of these {word}s."
         )
     years = hours / _HOURS_PER_YEAR
     if draft.next_best is not None:

@@ -22,7 +22,9 @@ class TotalCostOfOwnership(StrictModel):
 
     years: PositiveFloat = Field(description="years of operation")
     usd_per_kWh: NotNegative = Field(description="price of energy")  # noqa: N815 - the key of files
-    pue: Annotated[float, Field(ge=1, le=10)] = Field(description="power of the whole site over that of the network")
+    pue: Annotated[float, Field(ge=1, le=10)] = Field(
+        description="power of the whole site over the power of the network"
+    )
 
     @property
     def seconds(self) -> float:

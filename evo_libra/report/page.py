@@ -14,9 +14,9 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from evo_libra.report.records import Document, Result
+from evo_libra.report.records import Chart, Document, Result
 
-SCRIPTS = ("query.js", "core.js", "scatter.js", "parallel.js", "table.js", "detail.js", "main.js")
+SCRIPTS = ("query.js", "core.js", "scatter.js", "parallel.js", "table.js", "detail.js", "paper.js", "main.js")
 """In the order in which they run, as one script."""
 STYLE = "page.css"
 _KEYS = (
@@ -135,11 +135,13 @@ _MAIN = "\n".join([
 def _charts(document: Document) -> list[str]:
     if not document.charts:
         return []
-    drawn = "".join(
-        f"<section><h2>{escape(one.title)}</h2><figure>{one.drawing}</figure><p>{escape(one.caption)}</p></section>"
-        for one in document.charts
-    )
-    return [f'<main><div class="wide charts">{drawn}</div></main>']
+    return [f'<main><div class="wide charts">{"".join(map(_chart, document.charts))}</div></main>']
+
+
+def _chart(chart: Chart) -> str:
+    start = '<section class="printed">' if chart.printed else "<section>"
+    title, caption = escape(chart.title), escape(chart.caption)
+    return f"{start}<h2>{title}</h2><figure>{chart.drawing}</figure><p>{caption}</p></section>"
 
 
 def _facts(document: Document) -> str:

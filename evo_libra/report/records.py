@@ -172,11 +172,17 @@ class Rows:
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture of several runs: what it is called, the picture, and a sentence on how to read it."""
+    """A picture of several runs: what it is called, the picture, and a sentence on how to read it.
+
+    Attributes
+    ----------
+    printed : whether it is on paper, too.
+    """
 
     title: str
     drawing: str
     caption: str
+    printed: bool = False
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def tornado_chart(found: Tornado, result: str = "") -> Chart:
         f'aria-label="assumptions that move the verdict">{"".join(body)}</svg>'
     )
     title = "Assumptions that move the verdict most" + (f": {result}" if result else "")
-    return Chart(title, drawing, _caption(found))
+    return Chart(title, drawing, _caption(found), printed=True)
 
 
 def _caption(found: Tornado) -> str:

@@ -167,7 +167,9 @@ def _statements() -> Iterator[PublishedRow]:
     free = replace(full, stack=replace(full.stack, exposes_data=0.0))
     blocked, hidden = (tokens_per_second("175B", NVME, 16, base=base) for base in (full, free))
     yield PublishedRow("175B, ZeRO-Infinity over itself if nothing blocks", figures["unblocked"], hidden / blocked, "x")
-    yield PublishedRow("175B, ZeRO-Infinity, time over that of full overlap", figures["blocked"], hidden / blocked, "x")
+    yield PublishedRow(
+        "175B, ZeRO-Infinity, time over the time of full overlap", figures["blocked"], hidden / blocked, "x"
+    )
     seconds = 16 * SEQUENCE * figures["175B.speedup"] / figures["175B.tok"]
     yield PublishedRow("175B, step of ZeRO-Infinity", seconds, 16 * SEQUENCE / blocked, "s")
     for name, one in systems().items():

@@ -95,7 +95,7 @@ def test_what_cannot_be_ordered_makes_a_design_that_says_why(npu: str, npus: int
     drafts = {"model": read_text_as(NAMED["hugging-face"].samples[0], "model")[1]}
     found = made_of(drafts, "some", npus, npu)
     assert "question" not in found.data
-    assert found.asked == f"a design, as there is nothing to order: {reason}"
+    assert found.asked == f"a design: there is nothing to order, {reason}"
     with pytest.raises(InputError) as caught:
         made_of(drafts, "some", npus, npu, question="order")
     assert str(caught.value) == f"model: nothing can be ordered: {reason}"

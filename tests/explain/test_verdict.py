@@ -179,7 +179,7 @@ def test_designs_that_are_equal_within_their_bands_are_one() -> None:
     assert (said.id, said.equal) == (1, (0,))
     assert said.next_best is not None
     assert said.next_best.id == 2
-    assert "Its time is equal to that of #0 within their bands, and it is the cheapest of these orders." in said.text
+    assert "Its time equals the time of #0 within their bands, and it is the cheapest of these orders." in said.text
 
 
 def test_without_a_price_the_shape_decides_and_the_range_of_prices_is_said() -> None:

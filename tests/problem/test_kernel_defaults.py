@@ -95,7 +95,7 @@ SHEET = {
         ("ada", "l40s-48gb", "l40s-48gb"),
         ("hopper", "h100-80gb", "h100-80gb"),
         ("blackwell", "b200", "b200"),
-        ("rubin", "b200", "b200, as no Rubin was measured"),
+        ("rubin", "b200", "b200, because no Rubin was measured"),
         ("cdna3", "mi300x", "mi300x"),
         ("cdna4", "mi355x", "mi355x"),
         ("tpu", "tpu7x", "tpu7x"),

@@ -188,7 +188,7 @@ def test_memory_is_that_of_each_accelerator(tmp_path: Path) -> None:
     plan = "dp64 mb1 zero0"
     assert not violations(problem, problem.read(f"{network} npu=h200-141gb | {plan}"))
     broken, advice = violations(problem, problem.read(f"{network} npu=half-h100 | {plan}"))
-    assert "'memory <= that of the NPU' is broken" in broken
+    assert "'memory <= the NPU's memory' is broken" in broken
     assert broken.endswith(f"of {problem.sources.npu.capacity[1] / 1e9:g} GB")
     assert advice.startswith("small (dp64 mb1 zero0) needs ")
     own = alone(tmp_path, data, "half-h100")

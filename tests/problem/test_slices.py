@@ -68,7 +68,9 @@ def test_a_warning_says_what_a_rent_is() -> None:
     problem = order_problem(**rented(systems=["tpu7x-slice", "hgx-b300"], objectives=["time", "usd-per-Mtoken"]))
     kernels, note = problem.notes
     assert "tpu7x (attention) are those of one measurement" in kernels.sentence
-    assert note.sentence.startswith("the cost of tpu7x-slice is the rent for `tco.years`, 1; that of what is bought is")
+    assert note.sentence.startswith(
+        "the cost of tpu7x-slice is the rent for `tco.years`, 1; the cost of a system that is bought is"
+    )
     assert not order_problem().notes
 
 

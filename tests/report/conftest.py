@@ -54,6 +54,32 @@ def parts_document(parts: Source) -> Document:
     return report_document([parts], title="parts")
 
 
+def _searched(name: str, evaluations: int = 1500) -> Document:
+    """Return the document of a problem that is searched in a moment."""
+    problem = load_problem(name)
+    assert isinstance(problem, Problem)
+    front = search(problem, evaluations=evaluations, seed=1)
+    return report_document([Source(name, front, problem, f"results/{name}", facts={"engine": "nsga2"})], title=name)
+
+
+@pytest.fixture(scope="session")
+def wafer_document() -> Document:
+    """Return a report of a few designs, whose network is a high picture."""
+    return _searched("wafer-20")
+
+
+@pytest.fixture(scope="session")
+def orders_document() -> Document:
+    """Return a report of orders, with the assumptions that move its verdict."""
+    return _searched("mixtral-8x7b-256", 2000)
+
+
+@pytest.fixture(scope="session")
+def tokens_document() -> Document:
+    """Return a report of orders for serving, with a long verdict."""
+    return _searched("qwen3-235b-256")
+
+
 @dataclass
 class Shown:
     """A page in the browser, and what it has said and asked for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -291,18 +291,68 @@ def test_several_results_have_colours_and_a_batch_its_pictures(show: Show, sourc
     assert shown.tab.locator(".charts svg path").count() > 10
 
 
+def pages_of(paper: bytes) -> int:
+    """Return the number of pages of a PDF."""
+    assert paper.startswith(b"%PDF")
+    return len(re.findall(rb"/Type\s*/Page[^s]", paper))
+
+
+def long_verdict(document: Document) -> Document:
+    """Return a report of three results that all say much."""
+    sentence = "Next best: #0 4 gb300-nvl72 / 2 x 400G / sn5600 fat tree 1:1, which costs 3.96 MUSD more. "
+    return replace(document, verdict=[*document.verdict, *[4 * sentence] * 12], charts=3 * document.charts)
+
+
+PAPERS: Mapping[str, Callable[[Document], Document]] = {
+    "as it is": lambda document: document,
+    "long verdicts": long_verdict,
+    "no design": lambda document: replace(document, buy=[]),
+}
+
+
 @pytest.mark.slow
-def test_it_prints(show: Show, document: Document) -> None:
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+@pytest.mark.parametrize("change", PAPERS.values(), ids=PAPERS)
+@pytest.mark.parametrize("of", ["document", "parts_document", "wafer_document", "orders_document", "tokens_document"])
+def test_it_prints_on_two_pages(
+    show: Show, request: pytest.FixtureRequest, of: str, change: Callable[[Document], Document], paper: str
+) -> None:
+    shown = show(change(request.getfixturevalue(of)))
+    assert pages_of(shown.tab.pdf(format=paper, print_background=True)) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of", ["document", "orders_document"])
+def test_paper_has_the_verdict_the_network_and_the_tornado(show: Show, request: pytest.FixtureRequest, of: str) -> None:
+    document = request.getfixturevalue(of)
+    shown = show(document)
+    shown.tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    # What is wider than the page makes the browser shrink all of it.
+    assert shown.value("document.documentElement.scrollWidth") <= 1300
+    assert shown.value("el('list').scrollWidth <= el('list').clientWidth + 1")
+    assert all(shown.tab.locator(part).first.is_visible() for part in (".verdict", "#scatter", "#detail figure svg"))
+    titles = [one.inner_text() for one in shown.tab.locator(".charts h2").all() if one.is_visible()]
+    assert titles == [one.title for one in document.charts if one.printed]
+    assert (of == "orders_document") == bool(titles)
+
+
+@pytest.mark.slow
+def test_paper_says_what_the_table_leaves_out(show: Show) -> None:
+    shown = show(many(100))
+    shown.tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    rows = shown.tab.locator("#body [data-row]").count()
+    assert shown.value("el('table').dataset.rest") == f"{100 - rows} more designs are in the page itself"
+    assert 8 <= rows <= 40
+
+
+@pytest.mark.slow
+def test_the_theme_of_the_screen_comes_back_from_paper(show: Show, document: Document) -> None:
     shown = show(document, color_scheme="dark")
     shown.tab.keyboard.press("n")
-    paper = shown.tab.pdf(format="A4", print_background=True)
-    assert paper.startswith(b"%PDF")
-    assert len(re.findall(rb"/Type\s*/Page[^s]", paper)) == 2
-    # The theme of the screen comes back.
+    shown.tab.pdf(format="A4", print_background=True)
     assert shown.value("getComputedStyle(document.documentElement).colorScheme") == "dark"
     shown.tab.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert shown.value("getComputedStyle(document.documentElement).colorScheme") == "light"
-    assert shown.tab.locator("#body [data-row]").count() == min(40, len(document.rows.id))
 
 
 @pytest.mark.slow

@@ -195,15 +195,15 @@ def ending_text(ended: str, restarts: int) -> str:
     """Return what ended a run before its evaluations, and the number of its restarts; empty for neither.
 
     >>> ending_text("stagnation", 2), ending_text("evaluations", 1), ending_text("", 0)
-    ('ended as it stagnated, 2 restarts', '1 restart', '')
+    ('ended by stagnation, 2 restarts', '1 restart', '')
     """
     from evo_libra.searching.engine import EXHAUSTED, GAP, SECONDS, STAGNATION  # noqa: PLC0415 - lists need no engines
 
     endings = {
-        STAGNATION: "ended as it stagnated",
-        GAP: "ended as its gap is proven",
-        SECONDS: "ended by its seconds",
-        EXHAUSTED: "ended as nothing was left to evaluate",
+        STAGNATION: "ended by stagnation",
+        GAP: "ended with the gap proven",
+        SECONDS: "ended by the limit of seconds",
+        EXHAUSTED: "all designs are evaluated",
     }
     return ", ".join(filter(None, (endings.get(ended, ""), counted(restarts, "restart") if restarts else "")))
 

@@ -86,14 +86,14 @@ class AcceleratorSpec(StrictModel):
     kernels: KernelsSpec = Field(KernelsSpec(), description="what kernels reach of the peak rates")
     ports: dict[TechnologyName, Count] = Field(default_factory=dict, description="ports of each link technology")
     port_GBps: dict[TechnologyName, Positive] = Field(
-        default_factory=dict, description=f"GB/s of a port in one direction; that of {_PARTS} when left out"
+        default_factory=dict, description=f"GB/s of a port in one direction; {_PARTS} gives it when left out"
     )
     bus: dict[TechnologyName, BusConstants] = Field(default_factory=dict, description="how collectives use the ports")
     power_W: Positive | None = Field(None, description="power under load")
     price_usd: Positive | tuple[Positive, Positive] | None = Field(
         None, description="price of a piece, or its lowest and highest price"
     )
-    order: Sale | None = Field(None, description=f"{SALE}; that of its systems when left out")
+    order: Sale | None = Field(None, description=f"{SALE}; its systems give it when left out")
     source: str | None = Field(
         None,
         description="where all figures come from, with the year, such as `quote 2026-05`",

@@ -50,7 +50,7 @@ class BusConstants(Constants):
 
     efficiency: Positive = Field(description="bytes per second of a large collective over the wire rate")
     half_message_MB: Time = Field(description="size of a collective that runs at half of that")
-    all_reduce: Positive = Field(1.0, description="time of a large all-reduce over that of the other two")
+    all_reduce: Positive = Field(1.0, description="time of a large all-reduce over the time of the other two")
     small: SmallCollectives | None = Field(None, description="collectives whose time is mostly latency")
 
     def figures(self) -> dict[str, float | None]:

@@ -57,7 +57,7 @@ CLASSES: Mapping[str, KernelClass] = {
     "ada": KernelClass("l40s-48gb", _NVIDIA),
     "hopper": KernelClass("h100-80gb", _NVIDIA),
     "blackwell": KernelClass("b200", _NVIDIA),
-    "rubin": KernelClass("b200", _NVIDIA, "as no Rubin was measured"),
+    "rubin": KernelClass("b200", _NVIDIA, "because no Rubin was measured"),
     "cdna3": KernelClass("mi300x", "ROCm/aiter and moonmath-ai/amd-kernels, 2026"),
     "cdna4": KernelClass("mi355x", "ROCm/aiter, 2026, and HazyResearch/HipKittens, 2025"),
     "tpu": KernelClass("tpu7x", "AI-Hypercomputer/accelerator-microbenchmarks, 2025, and arXiv 2604.15464, 2026"),

@@ -14,7 +14,7 @@ class Limits(StrictModel):
 
     cooling: tuple[Cooling, ...] = Field(("air", "liquid"), min_length=1, description="cooling that the room has")
     room_MW: Rate | None = Field(None, description="power of the room, for systems, switches and optics")
-    rack_kW: Rate | None = Field(None, description="power of a rack; that of the catalogue's room where it is less")
+    rack_kW: Rate | None = Field(None, description="power of a rack; the catalogue's room gives it where it is less")
     suppliers: tuple[str, ...] = Field((), description="suppliers of systems, NICs and switches; all when left out")
     order: tuple[Status, ...] = Field(("buy",), min_length=1, description="states of sale")
     month: Month = Field("2026-11", description="month or year of the order, in which products are sold")

@@ -258,7 +258,9 @@ class RuleSpec(StrictModel):
         None, description="units per each; a share, such as 0.01 for 1 %; no line where it is left out"
     )
     whole: bool = Field(default=True, description="whether units come in whole numbers")
-    usd: Price | None = Field(None, description="price of a unit; that of what it is counted per when left out")
+    usd: Price | None = Field(
+        None, description="price of a unit; when left out, the price of the product that it is counted per"
+    )
     power_W: Amount = Field(0.0, description="power of a unit")
     section: Literal["management", "storage", "spares", "cooling", "racks", "licences", "support", "installation"] = (
         Field(description="part of the bill")

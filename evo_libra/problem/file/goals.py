@@ -72,7 +72,7 @@ class GoalLoader:
         if training is None or not npu.names:
             return ()
         found = parse_constraint(f"memory <= {npu.capacity.max() / GIGA:.10g} GB", dimensions, ())
-        text = "memory <= that of the NPU" if npu.several else found[0].text
+        text = "memory <= the NPU's memory" if npu.several else found[0].text
         return tuple(replace(one, own_memory=True, text=text) for one in found)
 
     def _lacks(self, training: TrainingFigures | None, npu: NpuChoice) -> dict[str, str]:

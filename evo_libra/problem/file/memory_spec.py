@@ -23,4 +23,4 @@ class MemorySpec(StrictModel):
         description="part of the capacity that stays free: 0.03 in training for fragments, next to the 1 GB of buffers "
         "of steps; 0.05 where a workload is served, for fragments and the framework",
     )
-    expansion: ExpansionSpec | None = Field(None, description="memory next to that of the NPUs, by figures")
+    expansion: ExpansionSpec | None = Field(None, description="memory besides the NPUs' own, by figures")

@@ -156,7 +156,9 @@ class OrderLoader:
         if tco is None or not rented:
             return ()
         whose = f"the cost of {', '.join(rented)} is the rent for `tco.years`, {tco.years:g}"
-        return (Quirk("rent", f"{whose}; that of what is bought is its price, and the energy of these years"),)
+        return (
+            Quirk("rent", f"{whose}; the cost of a system that is bought is its price and the energy of these years"),
+        )
 
     def settings(self) -> SearchSettings:
         """Return the settings of a search, where rows that differ by less than the error of times are one."""

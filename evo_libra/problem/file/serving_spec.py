@@ -32,7 +32,7 @@ class ServerSpec(StrictModel):
 
 
 class PrefillParallelismSpec(StrictModel):
-    """Degrees of the replicas that only process prompts; a degree that is left out is that of the other replicas."""
+    """Degrees of the replicas that only process prompts; one that is left out is as in the other replicas."""
 
     tp: Degree | None = Field(None, description="NPUs of a tensor parallel group; `any` for all that divide")
     pp: Degree | None = Field(None, description="stages of a pipeline")
@@ -61,7 +61,7 @@ class ServingSpec(StrictModel):
     )
     expert_weights: Weights | None = Field(
         None,
-        description="precision of the weights of experts, where it is not that of the others; products run in 16 bits "
+        description="precision of the weights of experts, where it differs from the rest; products run in 16 bits "
         "on an NPU without products of that precision",
     )
     imbalance: Annotated[float, Field(ge=1, le=64)] | None = Field(

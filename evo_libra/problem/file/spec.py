@@ -138,7 +138,7 @@ class WorkloadSpec(StrictModel):
     compared data have them as a list, since a mapping has no order.
     """
 
-    name: str | None = Field(None, description="name in results; that of the model or file when left out")
+    name: str | None = Field(None, description="name in results; the name of the model or file when left out")
     model: Annotated[str, BeforeValidator(_named)] | None = Field(
         None, description="a model of the catalogue, such as gpt-3-libra"
     )
@@ -182,7 +182,7 @@ class WorkloadSpec(StrictModel):
     tp_domain: Literal["scale-up", "any"] | None = Field(
         None,
         description="what holds the tensor parallel group of a table of layers: a scale-up domain, whose NPUs load and "
-        "store from each other, or any NPUs, as in LIBRA and when left out; that of a step is `training.tp_domain`",
+        "store from each other, or any NPUs, as in LIBRA and when left out; a training step has `training.tp_domain`",
     )
     weight: PositiveFloat | WeightSpec = Field(1.0, description="weight of its time: a number, or low, value and high")
 
@@ -298,7 +298,7 @@ class TimeSpec(StrictModel):
     message_bandwidth: Literal["npu", "link"] | None = Field(
         None,
         description="bandwidth of a single message through a switch: npu, the default, is all that an NPU sends there; "
-        "link is that of a link of ASTRA-sim; an NPU of n that run direct has n - 1 of them",
+        "link is one link of ASTRA-sim; an NPU of n that run direct has n - 1 of them",
     )
     ocs_setting_us: NotNegative | None = Field(
         None,

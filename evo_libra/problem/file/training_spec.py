@@ -74,8 +74,8 @@ Zero = Annotated[int, Field(ge=0, le=3)]
 class OverlapSpec(StrictModel):
     """The communication of a training step that runs alongside compute."""
 
-    tp: bool | Some[bool] = Field(default=False, description="that of tensor parallelism, product by product")
-    pp: bool | Some[bool] = Field(default=True, description="that between the stages of an interleaved pipeline")
+    tp: bool | Some[bool] = Field(default=False, description="overlap of tensor parallelism, product by product")
+    pp: bool | Some[bool] = Field(default=True, description="overlap between the stages of an interleaved pipeline")
     dp: bool | Some[bool] = Field(default=True, description="gradients and weights of data parallelism")
     ep: bool | Some[bool] = Field(
         default=False,
@@ -90,7 +90,7 @@ class OverlapSpec(StrictModel):
     tp_processors: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
         None,
         description="share of the processors that collectives of tensor parallelism take from the products that they "
-        "overlap with; that of the software when left out",
+        "overlap with; the software gives it when left out",
     )
     embedding: bool = Field(
         default=True, description="the exchange of embeddings of a recommendation model, alongside its bottom MLP"
@@ -123,7 +123,7 @@ class SoftwareSpec(SourcedSpec):
         None, description="share of an NPU's processors that this traffic takes from products meanwhile"
     )
     exposed: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        None, description="share of the time of this traffic that no product hides, in place of that of the stack"
+        None, description="share of the time of this traffic that no product hides, in place of the stack's"
     )
     adam_Gweights: Positive | None = Field(
         None, description="1e9 weights that the processors of a host update per second, at most"
@@ -238,8 +238,8 @@ class TrainingSpec(StrictModel):
     loss: Loss | None = Field(
         None,
         description="kind of loss, which decides the bytes of a logit: 14 unfused (PyTorch's cross-entropy), 8 "
-        "vocabulary-parallel (Megatron's), 5.5 chunked, 4 fused in place, 0 fused with the head; that of the stack, "
-        "vocabulary-parallel, where there is none",
+        "vocabulary-parallel (Megatron's), 5.5 chunked, 4 fused in place, 0 fused with the head; the stack gives it, "
+        "or vocabulary-parallel without a stack",
     )
     stack: StackName = Field(
         "newest",

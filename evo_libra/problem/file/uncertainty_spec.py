@@ -30,7 +30,7 @@ class UncertaintySpec(StrictModel):
     """Scenarios of the uncertain prices and weights, for objectives and constraints over scenarios."""
 
     scenarios: int = Field(64, ge=1, le=MAX_SCENARIOS, description="scenarios to draw, the same for every design")
-    seed: int = Field(0, ge=0, lt=2**63, description="seed of the scenarios; that of the search is another")
+    seed: int = Field(0, ge=0, lt=2**63, description="seed of the scenarios; the search has another seed")
     prices: bool = Field(
         default=True, description="whether prices of parts and NPUs vary, where their sources give ranges"
     )

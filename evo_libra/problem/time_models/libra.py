@@ -56,7 +56,7 @@ class LibraTime(TimeModel):
     @property
     def leaves_out(self) -> tuple[str, ...]:
         shared = () if self.kits else ("links that process groups share",)
-        latency = "latency beyond that of serving software" if self.of_software.any() else "latency"
+        latency = "latency beyond the latency of serving software" if self.of_software.any() else "latency"
         return (latency, "chunks of collectives", *shared, ROUTING)
 
     @property

@@ -1,4 +1,4 @@
-// Controls, keys, brushes, export, themes and paper.
+// Controls, keys, brushes, export and themes.
 
 /** Show what is selected, after a change of the selection; both brushes, or one of them. @param {(() => void)[]} tops */
 function update(tops = [scatterTop, parallelTop]) {
@@ -159,19 +159,9 @@ el("axes").append(...fields.map((one) => {
   check.addEventListener("change", () => { one.shown = check.checked; state.ranges.delete(one.key); tableHead(); redraw(); });
   return make("label", {}, check, ` ${one.label}`);
 }));
-// On paper everything is laid out and drawn at once, before the browser takes the picture.
 const root = document.documentElement.dataset, again = () => { if (!root.paper) redraw(); };
 addEventListener("resize", again);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-let screenTheme = "";
-addEventListener("beforeprint", () => {
-  screenTheme = root.theme ?? "";
-  root.paper = "true";
-  setTheme("light");
-  for (const one of layers) one.work(count);
-  tableRows(40);
-});
-addEventListener("afterprint", () => { delete root.paper; setTheme(screenTheme); });
 if (!fields.some((one) => one.low.length)) el("bars").closest("label")?.remove();
 tableHead();
 state.picked = doc.buy[0] ?? -1;

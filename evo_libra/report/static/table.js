@@ -37,6 +37,8 @@ function tableRows(most = 0) {
   };
   const rows = Array.from(sorted.rows.slice(first, last), (row) => tableRow(row));
   el("body").replaceChildren(gap(first), ...rows, gap(most ? 0 : length - last));
+  // On paper, the style sheet writes it below the table.
+  place.dataset.rest = last < length ? `${(length - last).toLocaleString("en")} more ${doc.noun}s are in the page itself` : "";
 }
 /** @param {number} row */
 function tableRow(row) {

@@ -113,7 +113,7 @@ class AliasSpec(StrictModel):
     """A model of the catalogue that has the layers of another one."""
 
     same_as: str = Field(description="name of the other one")
-    sequence: Size | None = Field(None, description="longest context; that of the other one when left out")
+    sequence: Size | None = Field(None, description="longest context; the other decoder gives it when left out")
     year: int = Field(description="year of the newest source")
     source: str = Field(min_length=1, description="where it is said that the layers are the same")
 

@@ -351,7 +351,7 @@ def test_a_run_tells_what_ended_it(job: Job, settings: dict[str, Any], told: tup
     run = read_run(Path(job.results), spec.id)
     assert run is not None
     assert (run.ended, run.restarts, run.islands) == told
-    assert status_line(run, [], "", 200).count("stagnated, 1 restart") == told[1]
+    assert status_line(run, [], "", 200).count("stagnation, 1 restart") == told[1]
     catalogue = Catalogue.open(Path(job.results))
     assert [one.id for one in catalogue.runs(f"ended:{told[0]} islands:{told[2]}")] == [spec.id]
     catalogue.close()
