@@ -63,9 +63,10 @@ def _names(line: str) -> list[str]:
 
 def _rows(lines: list[str], head: int, names: list[str], file: str) -> dict[str, tuple[int, list[str]]]:
     rows: dict[str, tuple[int, list[str]]] = {}
+    known = set(names)
     for at, line in enumerate(lines[head + 1 :], head + 2):
         words = line.split()
-        if not words or words[0] not in names:
+        if not words or words[0] not in known:
             if words and words[0].startswith("Legend"):
                 break
             continue
@@ -84,17 +85,18 @@ def _rows(lines: list[str], head: int, names: list[str], file: str) -> dict[str,
 
 def _node(gpus: list[str], names: list[str], rows: dict[str, tuple[int, list[str]]], file: str) -> GpuNode:
     peers: dict[tuple[int, int], int] = {}
+    column = {name: place for place, name in enumerate(names)}
     for first, name in enumerate(gpus):
         line, cells = rows[name]
         for second, other in enumerate(gpus):
-            cell = cells[names.index(other)]
+            cell = cells[column[other]]
             if not cell.startswith("NV"):
                 continue
-            if rows[other][1][names.index(name)] != cell or not 0 < int(cell[2:]) <= MOST_LINKS:
+            if rows[other][1][column[name]] != cell or not 0 < int(cell[2:]) <= MOST_LINKS:
                 message = f"found {cell}; the other direction has to say the same, from NV1 to NV{MOST_LINKS}"
                 raise InputError(Mistake(message, file, line, key=f"{name}.{other}"))
             peers[first, second] = int(cell[2:])
-    nics = tuple(None for name in names if name not in gpus)
+    nics = tuple(None for name in names if not _GPU.fullmatch(name))
     each, alike = len(gpus) - 1, set(peers.values())
     complete = len(peers) == len(gpus) * each and len(alike) == 1
     if complete and max(alike) * each > _MOST_DIRECT:

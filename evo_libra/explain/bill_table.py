@@ -110,8 +110,8 @@ def frame_csv(frame: pl.DataFrame) -> str:
     return frame.with_columns(pl.col(pl.String).str.replace(rf"^([{_FORMULA}])", "'$1")).write_csv()
 
 
-_FORMULA = "=+@\t\r\n-"
-"""Characters at which a spreadsheet takes the text of a cell for a formula."""
+_FORMULA = "=+@\t\r\n\u00a0\u2028\ufeff\uff1d\uff0b\uff0d\uff20-"
+"""Characters at which a spreadsheet takes the text of a cell for a formula: wide ones too, and spaces that it drops."""
 
 
 def _inert(value: object) -> object:

@@ -21,7 +21,7 @@ Scalar = str | int | float | bool | None
 
 MAX_BYTES = 2_000_000
 """Of a file; the reader takes up to 3 s of them. Files of people are shorter than a tenth of it."""
-MAX_VALUES = 100_000
+MAX_VALUES = 50_000
 MAX_DEPTH = 64
 MAX_DIGITS = 1000
 

@@ -31,11 +31,12 @@ from evo_libra.problem.file.registry import load_problem
 
 PAYLOADS = [
     "=cmd|' /C calc'!A0", "=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1+1", "\r=1+1", "\n=1+1", " =1+1", '"', "'", "''=1",
+    "\u00a0=1+1", "\ufeff=1+1", "\uff1d1+1",
     "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>", "]]>", "-->", "<!--",
     "&amp;&lt;", "${HOME}", "$(id)", "`id`", "; id", "| cat", "&& id", "a\nb: 1", "a # c", "{{7*7}}", "\\", '\\"',
     '"]; evil [label="', "a|b|c", "\u202e", "\x1b[31m",
 ]  # fmt: skip
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\u00a0", "\u2028", "\ufeff", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def is_number(text: str) -> bool:

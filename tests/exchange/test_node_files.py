@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from effort import little_work
 from node_samples import matrix, survives, table, topology
 
 from evo_libra.errors import InputError
@@ -20,6 +21,17 @@ def test_a_topology_is_a_switch_of_eight_and_its_interfaces() -> None:
     node = read_nccl_topology(topology(), "node.xml")
     assert node_design(node, "node.xml") == "SW(8)@nvlink4:450"
     assert node.scale_out == 50e9
+
+
+@pytest.mark.slow
+def test_a_matrix_of_many_ends_takes_time_in_proportion_to_its_cells() -> None:
+    """A thousand GPUs have a million cells; a header of 16,000 NICs is looked at once, and not for each line."""
+    gpus, nics = [f"GPU{n}" for n in range(1000)], [f"mlx5_{n}" for n in range(16_000)]
+    rows = [" ".join([name, *("X" if name == other else "SYS" for other in gpus)]) for name in gpus]
+    with little_work():
+        assert read_gpu_matrix("\n".join([" ".join(gpus), *rows]), "f").gpus == 1000
+    with little_work(), pytest.raises(InputError, match="the row of GPU0 is missing"):
+        read_gpu_matrix("\n".join([" ".join(["GPU0", *nics]), *(f"zz{n}\t1" for n in range(128_000))]), "f")
 
 
 def test_links_between_two_gpus_are_counted_once_each_way() -> None:

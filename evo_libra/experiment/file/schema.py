@@ -6,6 +6,7 @@ Keys of settings come from `evo_libra.experiment.run.settings`.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -107,14 +108,20 @@ class ExperimentSpec(RunsSpec):
 SHARED = tuple(_RunKeys.model_fields)
 """Settings that all runs of a set share."""
 _INCLUDE = "include"
+_MOST_FILES = 100
 
 
-def read_with_includes(path: Path, above: tuple[Path, ...] = ()) -> Source:
+def read_with_includes(path: Path, above: tuple[Path, ...] = (), read: Counter[str] | None = None) -> Source:
     """Read a file and those it includes; mappings are merged key by key, of anything else the including file's stays.
 
-    Raises an `InputError` where a file cannot be read, or includes itself.
+    Raises an `InputError` where a file cannot be read, or includes itself, or more than 100 files would be read.
+
+    Parameters
+    ----------
+    above : the files that include this one; `read` : how often files were read, for all of them together.
     """
-    source = read_source(path)
+    source, read = read_source(path), Counter[str]() if read is None else read
+    read[str(path)] += 1
     names = source.data.get(_INCLUDE) if isinstance(source.data, dict) else None
     if names is None:
         return source
@@ -128,7 +135,11 @@ def read_with_includes(path: Path, above: tuple[Path, ...] = ()) -> Source:
             raise InputError(source.mistake(place, f"there is no file {other}"))
         if other.resolve() in [one.resolve() for one in (*above, path)]:
             raise InputError(source.mistake(place, f"'{name}' includes itself"))
-        part = read_with_includes(other, (*above, path))
+        if read.total() >= _MOST_FILES:
+            raise InputError(
+                source.mistake(place, f"more than {_MOST_FILES} files would be read, repeated ones included")
+            )
+        part = read_with_includes(other, (*above, path), read)
         if isinstance(part.data, dict):
             part = replace(part, data={key: one for key, one in part.data.items() if key not in (_INCLUDE, "name")})
         merged = part if merged is None else _merged(merged, part)

@@ -240,6 +240,16 @@ def test_including_merges_mappings_and_keeps_the_places(
             assert there == here
 
 
+def test_files_that_include_each_other_many_times_are_refused(tmp_path: Path) -> None:
+    """Four files of 30 includes each would be read 27,931 times."""
+    for level in range(3):
+        (tmp_path / f"{level}.yaml").write_text(json.dumps({"include": [f"{level + 1}.yaml"] * 30}))
+    (tmp_path / "3.yaml").write_text("problem: gpt3-4k\n")
+    with pytest.raises(InputError, match="more than 100 files would be read, repeated ones included"):
+        read_with_includes(tmp_path / "0.yaml")
+    assert read_with_includes(tmp_path / "2.yaml").data["problem"] == "gpt3-4k"
+
+
 def test_an_estimate_comes_from_earlier_runs_or_a_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVO_LIBRA_CACHE", str(tmp_path / "cache"))
     experiment = load(tmp_path, "problem: gpt3-4k\nevaluations: [2000, 5000]\nseeds: [0, 1]\npopulation: 200\n")
