@@ -56,13 +56,16 @@ class Choice:
     def row(self, rule: str) -> tuple[int, BoolArray]:
         """Return the design to buy, and (n,) others whose time is equal to that of the best one within their bands.
 
-        Of these it is the cheapest; each does better than the designs whose bands lie apart.
+        Of these it is the cheapest; each does better than the designs whose bands lie apart. If limits decide, money
+        alone does: none is equal.
         """
         if rule == BY_SHAPE:
             return recommend(self.found)[0].row, np.zeros(len(self.found.ids), dtype=np.bool_)
         money = self.found.figures[self.found.money]
         score = np.where(self.found.within, money if rule == BY_LIMIT else self.score(), np.inf)
         best = int(score.argmin())
+        if rule == BY_LIMIT:
+            return best, np.zeros(len(score), dtype=np.bool_)
         equal = self.found.within & self.found.equals(best)
         equal[best] = True
         equal &= score <= np.where(equal, np.inf, score).min()

@@ -14,7 +14,7 @@ from evo_libra.explain.candidates import Candidates
 from evo_libra.explain.choice import TRAINING_DAYS, Choice
 from evo_libra.explain.hour_price import ASSUMED, hour_price_of
 from evo_libra.explain.labels import TOKEN_SECONDS
-from evo_libra.explain.verdict_record import BY_SHAPE
+from evo_libra.explain.verdict_record import BY_LIMIT, BY_SHAPE
 from evo_libra.front.front import Front
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership
 from evo_libra.problem.objectives import PLAIN, Measure
@@ -143,11 +143,16 @@ class Basis:
     def lead(self, choice: Choice) -> tuple[float, int]:
         """Return the USD by which the design to buy leads its best rival under some choice, and the rival's row.
 
-        It is negative where the rival is better.
+        It is negative where the rival is better. Rivals are those that keep the limits as stated.
         """
         row, equal = self.bought
-        losses = choice.losses(row, equal, self.rule)
+        losses = np.where(self.stated.others(row, equal), self.losses(choice), np.inf)
         return float(losses.min()), int(losses.argmin())
+
+    def losses(self, choice: Choice) -> FloatArray:
+        """Return (n,) USD that each design loses against the one to buy under some choice."""
+        costs, saves = choice.sums(self.bought[0])
+        return np.asarray(costs if self.rule == BY_LIMIT else costs - saves)
 
     def turns(self, at: Callable[[float], Choice], rule: str | None = None) -> tuple[Turn, ...]:
         """Return the nearest factors below and above 1 at which another design is to be bought.

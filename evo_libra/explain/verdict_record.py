@@ -166,6 +166,8 @@ def _rival_text(one: Rival, years: float, *, limited: bool = False) -> str:
     costs = f"costs {money_text(abs(one.costs_usd), 3)} {'more' if one.costs_usd > 0 else 'less'}{_energy_text(one)}"
     time = f"{'saves' if gains else 'loses'} {money_text(abs(one.saves_usd), 3)} of time ({share})"
     if limited:
+        if one.costs_usd < 0 and not gains:  # a cheaper one that keeps the limits would be bought
+            return f"{head}, which {costs} and {time}. It does not keep the limits."
         return f"{head}, which {costs} and {time if gains else 'is not faster'}. The limits do not ask for it."
     turn = one.turns_at_usd_per_npu_hour
     pays = "" if turn is None else f" It pays {'from' if gains else 'below'} {hourly_text(turn)}."

@@ -188,11 +188,11 @@ class Asked:
                 change=change, holds=False, id=None, name="", text=f"If {change}: no {self._noun} keeps the limits."
             )
         row, _ = choice.row(self.basis.rule)
-        holds, mine = self.basis.is_same(row), self.basis.bought[0]
+        holds = self.basis.is_same(row)
         lead = self.basis.lead(choice)[0] if self.basis.weighs and self._rivals() else None
         word = "The" if said and not said.endswith(":") else "the"
         head = f"If {change}: {said}{' ' if said else ''}{word} verdict {'holds' if holds else 'does not hold'}."
-        sums = () if lead is None else (self._sum(lead, mine, row, holds=holds),)
+        sums = (self._loss(row, choice),) if not holds else () if lead is None else (self._sum(lead),)
         text = " ".join([head, *sums, *self._turns(turns, span)])
         return WhatIf(
             change=change, holds=holds, id=self._id(row), name=self.names[row], lead_usd=lead, turns=turns or (),
@@ -203,17 +203,28 @@ class Asked:
         row, equal = self.basis.bought
         return bool(self.basis.stated.others(row, equal).any())
 
-    def _sum(self, lead: float, mine: int, row: int, *, holds: bool) -> str:
-        usd = money_text(abs(lead), 3)
-        if holds and lead > _STOPS * float(self.basis.stated.money.max()):
+    def _sum(self, lead: float) -> str:
+        """Return by how much the design to buy leads its best rival where it is still bought."""
+        if lead > _STOPS * float(self.basis.stated.money.max()):
             return f"No other {self._noun} works on then."
-        if holds:
-            return f"#{self._id(mine)} leads its best rival by {usd}."
-        return f"Buy #{self._id(row)} {self.names[row]}: #{self._id(mine)} loses {usd} against it."
+        mine = f"#{self._id(self.basis.bought[0])}"
+        if lead < 0:  # the best rival keeps the limits as stated, and not then
+            return f"No better {self._noun} keeps the limits then."
+        return f"{mine} leads its best rival by {money_text(lead, 3)}."
+
+    def _loss(self, row: int, choice: Choice) -> str:
+        """Return which other design is bought under a choice, and why it is better than the one that was bought."""
+        mine, buy = self.basis.bought[0], f"Buy #{self._id(row)} {self.names[row]}"
+        if not choice.found.within[mine]:
+            return f"{buy}: #{self._id(mine)} does not keep the limits then."
+        if not self.basis.weighs:
+            return f"{buy}."
+        usd = money_text(abs(float(self.basis.losses(choice)[row])), 3)
+        return f"{buy}: #{self._id(mine)} loses {usd} against it."
 
     def _turns(self, turns: tuple[Turned, ...] | None, span: str) -> Iterator[str]:
         if turns:
-            yield f"It turns at {' and at '.join(f'{one.at}, to #{one.id}' for one in turns)}."
+            yield f"It turns at {', and at '.join(f'{one.at}, to #{one.id}' for one in turns)}."
         elif turns is not None:
             yield f"Nothing turns it {span}."
 

@@ -231,3 +231,25 @@ def test_replicas_of_a_file_are_those_of_its_data_parallel_groups() -> None:
     assert stopped.says == ["it cuts NPUs off"]
     with pytest.raises(InputError, match="no rails that are wired apart"):
         degraded(problem, problem.read(design), [design], "rail")
+
+
+@pytest.mark.slow
+def test_a_price_that_takes_the_order_out_of_the_budget_is_said_so() -> None:
+    """The faster order fits by 2 %; at 10 % more for its racks it does not, whatever it saves."""
+    usd = float(order_front().frame["order_cost_usd"].max())
+    found = candidates_of(order_front(), {"order_cost_usd": 1.02 * usd})
+    basis = basis_of(order_front(), found, orders())
+    limited = Asked(basis, names_of(order_front())).price(read_price("gb200-nvl72=+10%"))
+    assert (limited.holds, limited.id) == (False, 1)
+    assert "#0 does not keep the limits then." in limited.text
+    swings = tornado(basis, "net")
+    assert swings is not None
+    assert np.isfinite([(one.low_usd, one.high_usd) for one in swings.swings]).all()
+    assert tornado_text(swings, 80)
+
+
+def test_an_order_without_a_network_has_no_leaf_that_could_fail() -> None:
+    alone = server(switch=None)
+    tree = topology_of(server(), _products())
+    assert order_failure(alone, tree, _products(), "leaf").kind == "switch"
+    assert {order_failure(alone, tree, _products(), what).pieces for what in ("nic", "leaf", "rail")} == {0.0}

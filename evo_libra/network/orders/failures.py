@@ -19,6 +19,8 @@ from evo_libra.network.orders.tree import Tree
 
 What = Literal["nic", "link", "leaf", "rail", "plane", "npu"]
 
+_KINDS = {"nic": "nic", "link": "link", "leaf": "switch", "rail": "", "plane": ""}
+"""The kinds of the catalogue of failures; a whole rail or plane has none."""
 _BY_RAIL = ("rail-only", "rail-optimised")
 _OTHERS = "the other {} of its system take its traffic"
 
@@ -46,7 +48,7 @@ def order_failure(order: Order, tree: Topology, products: ProductsSpec, what: Wh
     if what == NPU:
         return _of_npu(order)
     if order.switch is None:
-        return OrderFailure(1.0, 0.0, what, "it has no network of its own")
+        return OrderFailure(1.0, 0.0, _KINDS[what], "it has no network of its own")
     if what == "nic":
         return _taken(1.0 / order.active, order.active_npus, "nic", _OTHERS.format("NICs"))
     if what == "link":

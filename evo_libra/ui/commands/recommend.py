@@ -70,7 +70,7 @@ def recommend(  # noqa: PLR0913 - options of a command
     max_cost:
         The most that the network may cost, or the whole order, such as 300MUSD; without a unit in USD.
     max_power:
-        The most power that it may take, such as 2MW; without a unit in kW.
+        The most power that the network alone may take, such as 2MW; without a unit in kW.
     max_time:
         The longest iteration, such as 5s; without a unit in ms.
     deadline:
