@@ -270,6 +270,7 @@ def _written(change: PriceChange) -> str:
 
 
 def _is_of_kind(part: BoughtPart, name: str) -> bool:
+    name = "modules" if name == "optics" else name
     return bool({name, f"{name}s", f"{name}es"} & set(part.kinds))
 
 

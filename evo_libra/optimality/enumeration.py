@@ -198,7 +198,8 @@ class Enumeration:
     def _progress(self) -> Progress:
         factor = self._factor if self.known is not None and self.known.size else None
         share = self.seen / self._networks if factor is not None else 1.0
-        return Progress(self.timed, self.waiting, factor, share)
+        waiting = self.waiting + sum(one.shape[1] for one in self.left.values())
+        return Progress(self.timed, waiting, factor, share)
 
     @cached_property
     def _networks(self) -> int:

@@ -13,7 +13,7 @@ class Progress:
 
     Attributes
     ----------
-    evaluated : designs so far; `waiting` : bounds that stand for others.
+    evaluated : designs so far; `waiting` : bounds that stand for others, those on their way included.
     factor : returns the factor of the front, as in `FrontProof`, by what is known so far; None before there are bounds.
     seen : share of the space that the factor is of.
     """

@@ -178,7 +178,8 @@ class _Search:
 
     def _go_on(self) -> None:
         factor = self._factor if self.open is not None and self.known.size else None
-        if self.watch(Progress(self.counts["evaluated"], self.counts["waiting"], factor)):
+        waiting = self.counts["waiting"] + sum(len(one.time) for one in self.open or ())
+        if self.watch(Progress(self.counts["evaluated"], waiting, factor)):
             raise _OverError
 
     def _factor(self) -> float:

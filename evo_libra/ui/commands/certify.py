@@ -174,12 +174,11 @@ def _progress_text(progress: Progress) -> str:
 
     >>> from evo_libra.optimality.watch import Progress
     >>> _progress_text(Progress(evaluated=1200, waiting=3, factor=lambda: 1.25, seen=0.5))
-    'factor at most 1.25 over 50 % of the space; 1,200 evaluated, bounds stand for 3'
+    'factor at most 1.25 over 50 % of the space; 1,200 evaluated, 3 open'
     """
     part = "" if progress.seen >= 1.0 else f" over {100.0 * progress.seen:.3g} % of the space"
     bound = "no bound yet" if progress.factor is None else f"factor at most {progress.factor():.5g}{part}"
-    left = f", bounds stand for {progress.waiting:,}" if progress.waiting else ""
-    return f"{bound}; {progress.evaluated:,} evaluated{left}"
+    return f"{bound}; {progress.evaluated:,} evaluated, {progress.waiting:,} open"
 
 
 def _elapsed(start: float, seconds: float | None) -> str:

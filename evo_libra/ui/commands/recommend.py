@@ -80,7 +80,7 @@ def recommend(  # noqa: PLR0913 - options of a command
     value:
         The price of time, such as 2USD/GPU-hour, in the place of what an hour of the system costs.
     price:
-        The verdict at another price of a part, product or kind, such as optics-400g=+30%, =x1.3 or =900USD.
+        The verdict at another price of a part, product or kind, such as optics=+30%, sn5600=x1.3 or =70kUSD.
     power:
         The verdict at another price of energy, such as '0.12 USD/kWh'.
     fail:

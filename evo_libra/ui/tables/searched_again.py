@@ -164,7 +164,7 @@ class Again:
         said, front = self.searched(assignments)
         name = said.name.partition(", ")[0] if front.noun == "order" else said.name
         holds = of(name) == of(self.bought_text)
-        rest = said.it_is if holds else f"Buy {said.name}. {said.it_is}"
+        rest = said.it_is if name == self.bought_text else f"Buy {said.name}. {said.it_is}"
         text = f"If {change}: the verdict {'holds' if holds else 'does not hold'}. {rest}"
         return WhatIf(change=change, holds=holds, id=None, name=said.name, text=text)
 
