@@ -379,6 +379,15 @@ def test_it_fits_a_narrow_window(show: Show, parts_document: Document, width: in
 
 
 @pytest.mark.slow
+def test_rows_are_there_before_any_frame_is_drawn(show: Show, document: Document) -> None:
+    """A page in the background, or one that a program takes a picture of, gets no frames."""
+    shown = show(document)
+    assert len(document.rows.id) <= shown.value("FEW_ROWS")
+    rows = "document.querySelectorAll('#body [data-row]').length"
+    assert shown.value(f"(() => {{ el('body').replaceChildren(); update(); return {rows}; }})()") > 0
+
+
+@pytest.mark.slow
 def test_a_notebook_shows_the_page_in_a_frame(show: Show, document: Document) -> None:
     shown = show(f"<!doctype html><title>notebook</title>{frame(document)}")
     inner = shown.tab.frame_locator("iframe")

@@ -158,6 +158,7 @@ function context(id) {
 
 /** @type {Layer[]} */
 const layers = [];
+const FEW_ROWS = 2000;
 let due = 0, slice = 400, before = 0, turn = 0, tableDue = false;
 /** Make a layer of rows that are drawn in slices; `begin` clears it and returns what draws a row. @param {() => ((row: number) => void)} begin @param {boolean} all @returns {Layer} */
 function layer(begin, all) {

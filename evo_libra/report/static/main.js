@@ -7,7 +7,9 @@ function update(tops = [scatterTop, parallelTop]) {
   parallelFront.restart();
   for (const draw of tops) draw();
   el("table").scrollTop = 0;
-  tableDue = true;
+  // Of few rows the table is laid out at once: a page that no one looks at gets no frames to draw in.
+  tableDue = count > FEW_ROWS;
+  if (!tableDue) tableRows();
   el("count").textContent = `${selected.toLocaleString("en")} of ${count.toLocaleString("en")} ${doc.noun}s`;
 }
 /** Lay out and draw all again, after a change of axes, size or theme. */
