@@ -17,7 +17,7 @@ from evo_libra.workload.models.layers.kept import ACTIVATION, EXPERT_ACTIVATION,
 from evo_libra.workload.plans.recomputation import named_modules
 
 Task = Literal["training", "serving"]
-SYSTEMS = ("hgx-b200", "hgx-b300", "gb200-nvl72", "gb300-nvl72")
+SYSTEMS = ("hgx-b200", "hgx-b300", "gb200-nvl72", "gb300-nvl72", "mi355x-8")
 MODELS: Mapping[str, str] = {"training": "deepseek-v3", "serving": "llama-3.1-70b"}
 """Models of the questions of users who name none."""
 NPUS: Mapping[str, int] = {"training": 1024, "serving": 64}

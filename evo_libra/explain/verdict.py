@@ -90,9 +90,19 @@ def _with_load(said: Verdict, found: Candidates, problem: Problem, design: str) 
     first, token = (time_text(1e3 * float(one[0])) for one in (figures.served.first, figures.served.token))
     waits = f"a first token after {first} if all ask at once, a further one each {token}"
     load = f"It carries {_rate(problem, figures)}: {waits}." if has_tokens(figures) else f"Users wait for {waits}."
+    load = " ".join([load, *_without_one(problem, figures, design)])
     asked = [] if TOKEN_SECONDS not in found.limits or TOKEN_SECONDS in found.objectives else [_RATE_ASKED]
     draft = replace(said, it_is=f"{said.it_is} {load}", notes=(*asked, *said.notes))
     return with_text(draft, found.noun, 0.0)
+
+
+def _without_one(problem: Problem, figures: Figures, design: str) -> Iterator[str]:
+    """Yield what an order still carries while one of its systems is out, which a search does not ask for."""
+    if problem.book is None or not has_tokens(figures):
+        return
+    count = problem.book.orders[int(problem.book.place(problem.read([design]))[0])].count
+    left = float(tokens_per_second(figures)[0]) * (count - 1) / count
+    yield f"While one of its {count} systems is out, it carries {left:,.5g}." if left else "It has no system to spare."
 
 
 def _rate(problem: Problem, figures: Figures) -> str:
