@@ -63,10 +63,8 @@ def verdict(
     said = verdict_of(found, price, names_of(front), known=_of_prices(front, found, problem, value))
     if designs is None or not isinstance(problem, Problem):
         return said
-    from evo_libra.explain.memory_note import memory_note  # noqa: PLC0415 - it needs the bands of measured rows
-
     row = found.ids.tolist().index(said.id)
-    said = with_text(replace(said, notes=(*memory_note(problem, designs[row]), *said.notes)), found.noun, price.hours)
+    said = with_text(replace(said, notes=(*_memory(problem, designs[row]), *said.notes)), found.noun, price.hours)
     said = _with_load(said, found, problem, designs[row]) if price.serves else said
     if problem.book is None or said.usd_per_npu_hour is None:
         return said
@@ -81,6 +79,14 @@ def front_verdict(
     """Return the verdict on a front within limits, given by columns in their units; a problem may be named."""
     named = load_problem(problem) if isinstance(problem, str) else problem
     return verdict(front, candidates_of(front, limits), named, value)
+
+
+def _memory(problem: Problem, design: str) -> tuple[str, ...]:
+    if not problem.sources.npu.names:  # without an accelerator there is no memory to fit
+        return ()
+    from evo_libra.explain.memory_note import memory_note  # noqa: PLC0415 - it needs the bands of measured rows
+
+    return memory_note(problem, design)
 
 
 def _with_load(said: Verdict, found: Candidates, problem: Problem, design: str) -> Verdict:

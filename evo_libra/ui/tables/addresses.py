@@ -124,11 +124,16 @@ def addressed(
         return written(where, named_origin(problem, assignments))
     if what is not None and _is_notation(what):
         return _at(where, what, problem, assignments)
-    if what is not None and is_problem(where):
-        raise InputError(f"'{where}' is a problem; '{what}' is no design in the notation, and ids are of results")
     if assignments:
         raise InputError("--set belongs to a problem; a design of a result is evaluated as its run did")
-    run = RunFolder(run_folder(where))
+    try:
+        run = RunFolder(run_folder(where))
+    except InputError:
+        if what is not None and not what.isdecimal() and what not in NAMED and is_problem(where):
+            raise InputError(
+                f"'{where}' is a problem; '{what}' is no design in the notation, and ids are of results"
+            ) from None
+        raise
     origin, found = _problem_of_run(run, problem)
     return _of_front(run, found, origin, what or ANY)
 

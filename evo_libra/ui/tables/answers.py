@@ -6,14 +6,12 @@ A command builds a dictionary of these types, so the type checker knows that an 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
 
 import polars as pl
 
 from evo_libra.astra_sim.trace_differences import TraceDifference, TraceTimes
 from evo_libra.explain.advice import Advice, Certainty
-from evo_libra.explain.as_json import INLINE
 from evo_libra.explain.comparison import Comparison
 from evo_libra.explain.fabric_record import FabricRecord
 from evo_libra.explain.neighbours import Neighbour
@@ -29,22 +27,7 @@ from evo_libra.explain.what_if import WhatIf
 from evo_libra.problem.bands import Band
 from evo_libra.problem.link_limits import BeyondLinks
 from evo_libra.timing.quirks import Warned
-
-
-@dataclass(frozen=True, kw_only=True)
-class NamedSize:
-    """A workload of a problem, and how much one iteration of it is."""
-
-    name: str
-    size: Size = field(metadata=INLINE)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NamedShares:
-    """A design of a front, and in what it is faster than its links carry."""
-
-    id: int
-    shares: BeyondLinks = field(metadata=INLINE)
+from evo_libra.ui.tables.named_answers import NamedShares, NamedSize
 
 
 class Systems(TypedDict):
@@ -158,7 +141,7 @@ class Init(TypedDict):
 
 def answer_schemas() -> dict[str, Schema]:
     """Return the schema of the answer of each command; entries of ``catalog`` are as their files have them."""
-    late = {one.__name__: one for one in (Band, BeyondLinks, Neighbour, Warned, WorkloadTime)}
+    late = {one.__name__: one for one in (Band, BeyondLinks, Neighbour, Size, Warned, WorkloadTime)}
     found: dict[str, Schema] = {"catalog": {"type": "object", "additionalProperties": True}}
     for command, answers in _ANSWERS.items():
         schemas = Schemas(late, {pl.DataFrame: TABLE})

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evo_libra.explain.advice import Advice
 from evo_libra.explain.references import References, add_references
-from evo_libra.explain.system_views import SystemViews
-from evo_libra.explain.time_record import Size
-from evo_libra.front.front import Front
-from evo_libra.ui.tables.answers import NamedShares, NamedSize, Search
+from evo_libra.ui.tables.named_answers import NamedShares, NamedSize
+
+if TYPE_CHECKING:
+    # The schemas of answers need the records of all of them, which a search would take longer to import than to do.
+    from evo_libra.explain.advice import Advice
+    from evo_libra.explain.system_views import SystemViews
+    from evo_libra.explain.time_record import Size
+    from evo_libra.front.front import Front
+    from evo_libra.ui.tables.answers import Search
 
 
 def add_ending(answer: Search, end: Mapping[str, Any], choice: str) -> None:
