@@ -34,7 +34,7 @@ ANSWER = 500
 _SERVING = f"""serving:
   input: 1000                          # tokens of a request
   output: {ANSWER}                          # tokens of its answer
-  concurrency: [1, 2, 4, 8, 16, 32, 64, 128]   # users of a replica
+  concurrency: [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128]   # users of a replica
   weights: [bf16, fp8]
   kv_cache: [bf16, fp8]
 parallelism: {{tp: [1, 2, 4, 8], pp: [1, 2]}}   # dp are the replicas: what is left of the NPUs"""

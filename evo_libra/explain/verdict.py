@@ -243,7 +243,9 @@ class _NamedChoice(Choice):
         if self.found.within.sum() == 1:
             yield f"It is the only {word}{within or ' on the front'}."
         elif rule == BY_LIMIT:
-            yield f"It is the cheapest {word}{per_what(self.found.money)}{within or ' within the limits of the file'}."
+            per, usd = per_what(self.found.money), money_text(float(self.found.figures[self.found.money][row]), 4)
+            at = "" if per else f", at {usd}"
+            yield f"It is the cheapest {word}{per}{within or ' within the limits of the file'}{at}."
         elif rule == BY_SHAPE:
             yield f"It is the {recommend(self.found)[0].kinds[0]}."
         elif rule == BY_VALUE:

@@ -152,7 +152,7 @@ def test_a_deadline_takes_the_cheapest_order_that_keeps_it() -> None:
     found = replace(found, figures={**found.figures, TRAINING_DAYS: np.array([4.4, 5.0, 6.0])})
     said = bought(found, hours([110e6, 100e6, 90e6], 3))
     assert (said.id, said.rule) == (1, BY_LIMIT)
-    assert said.it_is == "It is the cheapest order within training <= 5 days."
+    assert said.it_is == "It is the cheapest order within training <= 5 days, at 20 MUSD."
     assert said.next_best is not None
     assert said.next_best.id == 0
     assert "The limits do not ask for it." in said.text
@@ -221,7 +221,7 @@ def test_of_systems_that_serve_the_cheapest_that_keeps_the_limits_of_users_is_bo
     )  # fmt: skip
     waits = replace(hours([4e6, 2e6, 1e6], 3), serves=True)
     said = verdict_of(found, replace(waits, users_limited=True), ["a", "b", "c"])
-    assert (said.id, said.it_is) == (2, "It is the cheapest order within the limits of the file.")
+    assert (said.id, said.it_is) == (2, "It is the cheapest order within the limits of the file, at 1 USD.")
     assert "".join(verdict_of(found, waits, ["a", "b", "c"]).notes) == (
         "Time has no price here, as users wait for it. A constraint on ttft, tpot or tokens-per-s in the file decides, "
         "or `recommend --rate`."

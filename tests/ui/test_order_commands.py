@@ -334,4 +334,4 @@ def test_a_rate_of_requests_is_one_of_tokens_of_answers(
         found.append(json.loads(capsys.readouterr().out))
     assert found[0]["limits"] == found[1]["limits"] == {"time_per_Mtoken_s": 200.0}
     assert found[0]["verdict"] == found[1]["verdict"]
-    assert found[0]["verdict"]["it_is"].startswith("It is the cheapest order within tokens/s >= 5,000. It carries ")
+    assert found[0]["verdict"]["it_is"].startswith("It is the cheapest order within tokens/s >= 5,000, at ")
