@@ -219,8 +219,10 @@ class Asked:
             return f"{buy}: #{self._id(mine)} does not keep the limits then."
         if not self.basis.weighs:
             return f"{buy}."
-        usd = money_text(abs(float(self.basis.losses(choice)[row])), 3)
-        return f"{buy}: #{self._id(mine)} loses {usd} against it."
+        loss = float(self.basis.losses(choice)[row])
+        # Of designs that their bands do not tell apart the cheapest is bought, which the sum does not say.
+        against = f": #{self._id(mine)} loses {money_text(-loss, 3)} against it" if loss < 0 else ""
+        return f"{buy}{against}."
 
     def _turns(self, turns: tuple[Turned, ...] | None, span: str) -> Iterator[str]:
         if turns:

@@ -146,7 +146,7 @@ def certificates(
     """Yield tighter and tighter certificates of a front; see `certify`. A space that can be enumerated has just one.
 
     Half of the `seconds` at most are for the ends of the best front known, which scale the hypervolume. Once it is
-    `stopped`, the next certificate is the last one. Of whole ports there is one, and `report` is told how
+    `stopped`, the next certificate is the last one. Of whole ports there is one, and `report` takes how
     far it is.
     """
     if not of_time_and_cost(front):

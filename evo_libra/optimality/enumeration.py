@@ -53,7 +53,8 @@ class Enumeration:
     """Designs on their way through the bounds, and those that came through.
 
     `best` are (m, k) objectives that designs have, without those that others beat; `known` : those that a proof is of.
-    `left` are bounds of designs that are still on their way, by the stage that they have reached.
+    `left` are bounds of designs that are still on their way, by the stage that they have reached; `seen` counts the
+    networks that bounds or evaluations stand for.
     """
 
     problem: Problem
@@ -71,17 +72,26 @@ class Enumeration:
 
     def look_at(self, structure: IntArray, bandwidth: FloatArray) -> None:
         """Evaluate networks of (n,) combinations and (d, n) B/s, with all that is open of them."""
-        self.seen += len(structure)
         networks = self.designs_of(structure, bandwidth)
-        for some in self._with_ways(networks) if self.problem.time.tables else iter([networks]):
-            if not self.stages:  # If nothing is bounded, nothing is left out.
-                planned = self._with_plans(some) if self.problem.time.tables else some
-                self.evaluate(self._with_schedules(planned))
-                self.watch(self._progress)
-            elif self._late:
-                self._leave(some, self._without_traffic(some))
-            else:
-                self.pass_on(some, 0)
+        parts = self._with_ways(networks) if self.problem.time.tables else iter([networks])
+        some = next(parts, None)
+        while some is not None:
+            following = next(parts, None)
+            # Networks are seen once the last part of them has bounds or is evaluated.
+            self._look_at_part(some, seen=0 if following is not None else len(structure))
+            some = following
+
+    def _look_at_part(self, some: Designs, *, seen: int) -> None:
+        if not self.stages:  # If nothing is bounded, nothing is left out.
+            self.evaluate(self._with_schedules(self._with_plans(some) if self.problem.time.tables else some))
+            self.seen += seen
+            self.watch(self._progress)
+        elif self._late:
+            self._leave(some, self._without_traffic(some))
+            self.seen += seen
+        else:
+            self.seen += seen  # no news before their bounds are there
+            self.pass_on(some, 0)
 
     def designs_of(self, structure: IntArray, bandwidth: FloatArray) -> Designs:
         """Return networks with each number of spares, and the first choice of all else that is open."""
