@@ -23,9 +23,12 @@ _USUAL_RATIO, _CHOSEN = 3.5, 8
 """Feed-forward width over that of the model (Llama 3); experts of a token (DeepSeek-V3, Qwen3)."""
 _TOLERANCE = 0.004
 """Largest part by which the width of experts, and with it the total, may differ."""
-_LIMITS = ((0.5, 1024), (0.0, 1280))
-"""Least width of the shared expert over that of others, and most experts of a layer: the second pair where the first
-gives no model, as routers of many experts are large."""
+_NARROWEST = 128
+"""Least width of an expert, chosen: hundreds of slivers beside a wide shared expert are no mixture."""
+_LIMITS = ((0.5, 1024, 16), (0.0, 1280, 16), (0.0, 1280, 8))
+"""Least width of the shared expert over that of others, most experts of a layer, and what widths of experts are
+multiples of: the next ones where those before give no model, as routers of many experts are large, or as few experts
+have widths that the total lies between."""
 
 
 def _weights(value: Any) -> Any:  # noqa: ANN401 - whatever the file has
@@ -115,20 +118,22 @@ def generic_model(dense: float | None, moe: RoutedWeights | None) -> Decoder | N
     return None
 
 
-def _experts(hidden: int, inactive: float, spare: float, share: float, most: int) -> Iterator[tuple[int, int, int]]:
+def _experts(
+    hidden: int, inactive: float, spare: float, share: float, most: int, step: int
+) -> Iterator[tuple[int, int, int]]:
     """Yield experts of a layer, their width and that of the shared one.
 
     Parameters
     ----------
     inactive : weights of a layer that a token does not pass.
     spare : weights of a layer that a token passes, without attention.
-    share : least width of the shared expert over that of the others; most : experts.
+    share : least width of the shared expert over that of the others; most : experts; step : widths are multiples of it.
     """
     for count in range(_CHOSEN + 8, most + 1, 8):
         exact = inactive / (3 * hidden * (count - _CHOSEN))
-        width = _multiple(exact, 16)
+        width = _multiple(exact, step)
         shared = (spare - count * hidden) / (3 * hidden) - _CHOSEN * width
-        if abs(width / exact - 1.0) <= _TOLERANCE and shared >= share * width:
+        if width >= _NARROWEST and abs(width / exact - 1.0) <= _TOLERANCE and shared >= share * width:
             yield count, width, _multiple(shared, 16)
 
 
