@@ -24,7 +24,7 @@ _USUAL_RATIO, _CHOSEN = 3.5, 8
 _TOLERANCE = 0.004
 """Largest part by which the width of experts, and with it the total, may differ."""
 _NARROWEST = 128
-"""Least width of an expert, chosen: hundreds of slivers beside a wide shared expert are no mixture."""
+"""Least width of an expert, chosen: hundreds of slivers next to a wide shared expert are no mixture."""
 _LIMITS = ((0.5, 1024, 16), (0.0, 1280, 16), (0.0, 1280, 8))
 """Least width of the shared expert over that of others, most experts of a layer, and what widths of experts are
 multiples of: the next ones where those before give no model, as routers of many experts are large, or as few experts
