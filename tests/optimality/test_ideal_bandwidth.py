@@ -20,7 +20,7 @@ from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.branch_and_bound import branch_and_bound
 from evo_libra.optimality.certificate import Certificate, certificates
 from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
-from evo_libra.problem.file import load as load_module
+from evo_libra.problem.file import combinations
 from evo_libra.problem.problem import Problem
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "libra_cosearch.json").read_text())
@@ -186,7 +186,7 @@ LARGE = ["npus=65536", "fabric.max_dimensions=6", "fabric.one_dimension_per_tech
 @pytest.mark.slow
 def test_a_large_space_is_searched_and_its_proof_gets_tighter(monkeypatch: pytest.MonkeyPatch) -> None:
     table = load("gpt3-4k", *LARGE)
-    monkeypatch.setattr(load_module, "MAX_STRUCTURES", 1000)
+    monkeypatch.setattr(combinations, "MAX_STRUCTURES", 1000)
     problem = load("gpt3-4k", *LARGE, OPTIMAL)
     counted = problem.structures
     assert len(counted) >= len(table.structures) > 5_000

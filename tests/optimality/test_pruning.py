@@ -10,7 +10,7 @@ from evo_libra.errors import InputError
 from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.optimality.pruning import prune
-from evo_libra.problem.file import load as load_module
+from evo_libra.problem.file import combinations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import CountedStructures
 
@@ -33,7 +33,7 @@ def load(*assignments: str) -> Problem:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, *assignments: str) -> Problem:
-    monkeypatch.setattr(load_module, "MAX_STRUCTURES", 10)
+    monkeypatch.setattr(combinations, "MAX_STRUCTURES", 10)
     problem = load(*assignments)
     assert isinstance(problem.structures, CountedStructures)
     return problem
@@ -84,7 +84,7 @@ def test_exhaustive_without_a_table_finds_the_least_time_at_each_cost(monkeypatc
 @pytest.mark.slow
 def test_exhaustive_of_parts_has_the_same_ends_without_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     for case in ("parts", "all parts"):
-        monkeypatch.setattr(load_module, "MAX_STRUCTURES", 500_000)
+        monkeypatch.setattr(combinations, "MAX_STRUCTURES", 500_000)
         one = search(load(*CASES[case]), engine="exhaustive", population=40, evaluations=100_000).frame
         two = search(counted(monkeypatch, *CASES[case]), engine="exhaustive", population=40, evaluations=100_000).frame
         for name in ("time_ms", "cost_usd"):
