@@ -52,10 +52,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if seed is None:
         items.sort(key=lambda item: next((turn for turn, part in enumerate(FIRST) if part in item.nodeid), len(FIRST)))
     else:
-        random = Random(seed)  # noqa: S311 - no secret
-        turn = {path: random.random() for path in sorted({item.path for item in items})}
-        random.shuffle(items)
-        items.sort(key=lambda item: turn[item.path])
+        # The turn of a test depends on no other test, so that a new one moves none of them.
+        items.sort(key=lambda item: (_turn(seed, item.nodeid.partition("::")[0]), _turn(seed, item.nodeid)))
+
+
+def _turn(seed: int, name: str) -> float:
+    return Random(f"{seed} {name}").random()  # noqa: S311 - no secret
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

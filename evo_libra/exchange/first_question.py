@@ -38,6 +38,10 @@ _SERVING = f"""serving:
   weights: [bf16, fp8]
   kv_cache: [bf16, fp8]
 parallelism: {{tp: [1, 2, 4, 8], pp: [1, 2]}}   # dp are the replicas: what is left of the NPUs"""
+_WAITS = (
+    "# ttft: if all users ask at once. tokens-per-s-one-out: tokens-per-s while a server, or a tray of a rack, is out"
+)
+_SERVER, _FEW = 8, 64
 _NO_LIMITS = '# constraints: ["order-cost <= 300 MUSD", "power <= 20 MW"]'
 
 
@@ -53,6 +57,7 @@ class Question:
     tokens : that are trained in all; None leaves the deadline open.
     sequences : of a training step; None for those of the model's authors, or half as many as accelerators.
     rate : tokens of answers per second that must be served; None asks for the price of a token of a full cluster.
+    one_out : whether they must be while a server or a tray is out, too.
     """
 
     name: str
@@ -66,6 +71,7 @@ class Question:
     generator: Mapping[str, Any] = field(default_factory=dict)
     sequences: int | None = None
     rate: float | None = None
+    one_out: bool = False
 
     @property
     def batch(self) -> int:
@@ -118,11 +124,12 @@ def question_file(asked: Question) -> str:
     tco = "tco: {years: 4, usd_per_kWh: 0.10, pue: 1.2}      # what an hour of the system costs"
     limits = [f'"order-cost <= {asked.budget}"'] if asked.budget else []
     limits += ['"ttft <= 2 s"', '"tpot <= 50 ms"'] if asked.task == "serving" else []
-    limits += [f'"tokens-per-s >= {asked.rate:.12g} token/s"'] if asked.rate else []
+    what = "tokens-per-s-one-out" if asked.one_out else "tokens-per-s"
+    limits += [f'"{what} >= {asked.rate:.12g} token/s"'] if asked.rate else []
     exact = asked.task == "serving" and asked.npus % 8 == 0 and all("nvl72" not in one for one in asked.systems)
     count = str(asked.npus) if exact else f"{{about: {asked.npus}, within: 0.02}}"
     if asked.rate and asked.npus % 8 == 0:
-        count = f"{[8 << power for power in range(20) if 8 << power <= asked.npus]}   # as few as carry the load"
+        count = f"{_counts(asked.npus)}   # as few as carry the load"
     whole = f"{'at most ' if asked.rate else ''}{asked.npus:,} accelerators"
     first = "time" if asked.task == "training" else "tpot"
     objectives = f"[{first}, {'order-cost' if asked.rate or first == 'time' else 'usd-per-Mtoken'}]"
@@ -140,10 +147,22 @@ def question_file(asked: Question) -> str:
         "workloads:",
         *textwrap.indent(_workload(asked), "  ").split("\n"),
         tco,
+        *([_WAITS] if asked.task == "serving" else []),
         f"objectives: {objectives}",
         f"constraints: [{', '.join(limits)}]" if limits else _NO_LIMITS,
         "",
     ])  # fmt: skip
+
+
+def _counts(most: int) -> list[int]:
+    """Return numbers of accelerators up to one: all of a few servers, then powers of two and those half as large again.
+
+    >>> _counts(128)
+    [8, 16, 24, 32, 40, 48, 56, 64, 96, 128]
+    """
+    few = range(_SERVER, min(most, _FEW) + 1, _SERVER)
+    sizes = (size for power in range(20) for size in (_FEW << power, 3 * _FEW // 2 << power))
+    return [*few, *(size for size in sizes if _FEW < size <= most)]
 
 
 def _workload(asked: Question) -> str:

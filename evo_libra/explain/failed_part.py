@@ -19,6 +19,7 @@ from evo_libra.network.blocks.blast import STATED
 from evo_libra.network.catalog.failures import NPU, Failures
 from evo_libra.network.faults import blasts
 from evo_libra.network.orders.failures import What, order_failure
+from evo_libra.problem.figures import NONE_LEFT
 from evo_libra.problem.orders import OrderBook
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
@@ -89,13 +90,21 @@ def _of_orders(
     last = np.maximum((designs.npus > 1).sum(axis=0) - 1, 0)
     slower = _slowed(problem, designs, last, np.array([one.left for one in found]))
     if what == NPU:
-        systems = [1.0 / book.orders[place].count for place in places]
-        fewer = [_fewer_replicas(text, system) for text, system in zip(texts, systems, strict=True)]
-        slower = np.where(np.isinf(slower), fewer, slower)
+        slower = np.where(np.isinf(slower), _while_out(problem, designs, texts), slower)
     kinds = {one.kind for one in found}
     pieces = np.array([one.pieces for one in found], dtype=np.float64)
     share = sum(np.where([one.kind == kind for one in found], _share(problem, pieces, kind), 0.0) for kind in kinds)
     return Degraded(slower, np.asarray(share), [one.says for one in found])
+
+
+def _while_out(problem: Problem, designs: Population, texts: Sequence[str]) -> FloatArray:
+    """Return (n,) the time of the same work while a server or a tray is out; infinite where nothing is left."""
+    npu, served = problem.sources.npu, problem.measure(designs).served
+    if served is not None and served.left is not None:
+        return np.where(served.left > NONE_LEFT, 1.0 / served.left, np.inf)
+    assert npu.stopped is not None, "orders know it"  # noqa: S101 - internal error
+    out = npu.stopped[npu.of(designs.technology)] / designs.npus.prod(axis=0)
+    return np.array([_fewer_replicas(text, one) for text, one in zip(texts, out.tolist(), strict=True)])
 
 
 def _slowed(problem: Problem, designs: Population, dimension: IntArray, left: FloatArray) -> FloatArray:

@@ -17,8 +17,8 @@ from evo_libra.arrays import BoolArray
 from evo_libra.errors import InfeasibleError, InputError
 from evo_libra.explain.candidates import Candidates, candidates_of
 from evo_libra.explain.choice import Choice
-from evo_libra.explain.hour_price import HourPrice, answer_tokens, hour_price
-from evo_libra.explain.labels import TOKEN_SECONDS, limit_text, per_what, percent
+from evo_libra.explain.hour_price import HourPrice, hour_price
+from evo_libra.explain.labels import limit_text, per_what, percent
 from evo_libra.explain.reasons import difference_and_band, nothing_within
 from evo_libra.explain.recommend import recommend
 from evo_libra.explain.verdict_record import (
@@ -34,12 +34,11 @@ from evo_libra.explain.verdict_record import (
 )
 from evo_libra.front.families import labels_of, short_network, short_plans
 from evo_libra.front.front import Front
-from evo_libra.problem.figures import Figures, has_tokens, tokens_per_second
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.question import FABRIC
-from evo_libra.quantities import money_text, number, time_text
+from evo_libra.quantities import money_text, number
 
 _MS_PER_DAY = 8.64e7
 _WAITING = "Time has no price here, as users wait for it"
@@ -65,7 +64,10 @@ def verdict(
         return said
     row = found.ids.tolist().index(said.id)
     said = with_text(replace(said, notes=(*_memory(problem, designs[row]), *said.notes)), found.noun, price.hours)
-    said = _with_load(said, found, problem, designs[row]) if price.serves else said
+    if price.serves:
+        from evo_libra.explain.carried import with_load  # noqa: PLC0415 - few problems serve
+
+        said = with_load(said, found, problem=problem, designs=designs)
     if problem.book is None or said.usd_per_npu_hour is None:
         return said
     from evo_libra.explain.second_rail import other_rail  # noqa: PLC0415 - only orders have rails
@@ -87,38 +89,6 @@ def _memory(problem: Problem, design: str) -> tuple[str, ...]:
     from evo_libra.explain.memory_note import memory_note  # noqa: PLC0415 - it needs the bands of measured rows
 
     return memory_note(problem, design)
-
-
-def _with_load(said: Verdict, found: Candidates, problem: Problem, design: str) -> Verdict:
-    """Return the verdict with what the order carries, and that no search was for a rate that was asked afterwards."""
-    figures = problem.measure(problem.read([design]))
-    assert figures.served is not None, "the problem serves"  # noqa: S101 - internal error
-    first, token = (time_text(1e3 * float(one[0])) for one in (figures.served.first, figures.served.token))
-    waits = f"a first token after {first} if all ask at once, a further one each {token}"
-    load = f"It carries {_rate(problem, figures)}: {waits}." if has_tokens(figures) else f"Users wait for {waits}."
-    load = " ".join([load, *_without_one(problem, figures, design)])
-    asked = [] if TOKEN_SECONDS not in found.limits or TOKEN_SECONDS in found.objectives else [_RATE_ASKED]
-    draft = replace(said, it_is=f"{said.it_is} {load}", notes=(*asked, *said.notes))
-    return with_text(draft, found.noun, 0.0)
-
-
-def _without_one(problem: Problem, figures: Figures, design: str) -> Iterator[str]:
-    """Yield what an order still carries while one of its systems is out, which a search does not ask for."""
-    if problem.book is None or not has_tokens(figures):
-        return
-    count = problem.book.orders[int(problem.book.place(problem.read([design]))[0])].count
-    left = float(tokens_per_second(figures)[0]) * (count - 1) / count
-    yield f"While one of its {count} systems is out, it carries {left:,.5g}." if left else "It has no system to spare."
-
-
-def _rate(problem: Problem, figures: Figures) -> str:
-    rate, answer = float(tokens_per_second(figures)[0]), answer_tokens(problem)
-    return f"{rate:,.5g} tokens/s" + ("" if answer is None else f" ({rate / answer:.3g} answers/s)")
-
-
-_RATE_ASKED = (
-    "The front was not searched for this rate: a constraint on tokens-per-s in the file finds the cheapest one of all."
-)
 
 
 def _with_other_rail(said: Verdict, rail: OtherRail | None, word: str, hours: float) -> Verdict:

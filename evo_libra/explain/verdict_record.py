@@ -48,6 +48,29 @@ class OtherRail:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OneOut:
+    """The load that is left of a served order while a server, or a tray of a rack, is out.
+
+    Attributes
+    ----------
+    part : what is out.
+    tokens_per_s : that are left; `asked` : those that must be served, 0 where no rate is asked.
+    spared : whether spare NPUs take its place.
+    name : of the cheapest order of the file that carries what is asked even so, empty where it is not known; `none` :
+        there is none.
+    costs_usd : of that order, more than the one that is bought.
+    """
+
+    part: str
+    tokens_per_s: float
+    asked: float
+    spared: bool = False
+    name: str = ""
+    none: bool = False
+    costs_usd: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """The design to buy.
 
@@ -58,6 +81,7 @@ class Verdict:
     next_best : the rival that is the nearest to it in money; `faster` : the best one that is faster, if it is another.
     other_number : the best order of the same network around more or fewer systems.
     rail : the best order with the other number of ports for each NPU, where it is none of them.
+    one_out : what a served order carries while a server is out.
     equal : designs that their bands do not tell apart from it in time; it is the cheapest of them.
     usd_per_npu_hour : of an NPU with all that is around it; None where it is not known.
     operation : years, price of energy and PUE, where time has a price; `assumed` where the file has no `tco`.
@@ -73,6 +97,7 @@ class Verdict:
     faster: Rival | None = None
     other_number: Rival | None = None
     rail: OtherRail | None = None
+    one_out: OneOut | None = None
     equal: tuple[int, ...] = ()
     usd_per_npu_hour: float | None = None
     operation: Mapping[str, float] = field(default_factory=dict, metadata=INLINE)
@@ -126,7 +151,24 @@ def with_text(draft: Verdict, word: str, hours: float) -> Verdict:
         order = draft.rail.order
         text = f"{draft.rail.missing}." if order is None else _rival_text(order, years, limited=draft.rule == BY_LIMIT)
         lines.append(f"{draft.rail.name}: {text}")
+    if draft.one_out is not None:
+        lines.append(f"With a {draft.one_out.part} out: {_one_out_text(draft.one_out, word)}")
     return replace(draft, text="\n".join([*lines, *draft.notes]))
+
+
+def _one_out_text(out: OneOut, word: str) -> str:
+    """Return what is carried, and what carries all that is asked."""
+    if out.spared:
+        return "spare NPUs take its place."
+    left = f"it carries {out.tokens_per_s:,.5g} tokens/s" if out.tokens_per_s else "it carries nothing"
+    if out.tokens_per_s >= out.asked:
+        return f"{left}."
+    if out.none:
+        return f"{left}, and no {word} of the file carries the {out.asked:,.5g} asked then."
+    if not out.name:
+        return f"{left}; a constraint on tokens-per-s-one-out in the file searches for {word}s that carry all."
+    more = "" if out.costs_usd is None else f" for {money_text(out.costs_usd, 3)} more"
+    return f"{left}; {out.name} still carries the {out.asked:,.5g} asked{more}."
 
 
 _HOURS_PER_YEAR = 8760.0

@@ -56,7 +56,9 @@ def unit_in(text: str, kind: str) -> tuple[str, float]:
     return unit, sizes[unit]
 
 
-_LONG = "|".join(re.escape(name) for name in (*MEASURES, *UNITS) if not re.fullmatch(r"[A-Za-z/]+", name))
+# The longest first, as some names begin with others.
+_NAMES = sorted((*MEASURES, *UNITS), key=len, reverse=True)
+_LONG = "|".join(re.escape(name) for name in _NAMES if not re.fullmatch(r"[A-Za-z/]+", name))
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
     rf"|(?P<name>(?:{_LONG})(?![A-Za-z/.])|[A-Za-z][A-Za-z/]*(?:\.\w+)?)|(?P<symbol><=|>=|==|[-+*()\[\]]))"

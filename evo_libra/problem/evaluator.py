@@ -12,7 +12,7 @@ import numpy as np
 
 from evo_libra.arrays import TILE, FloatArray, IntArray, Population, columns
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
-from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures, served_figures
+from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures, left_of, served_figures
 from evo_libra.problem.needs import FAULTS, WATTS
 from evo_libra.problem.npu_choice import NO_NPU, NpuChoice
 from evo_libra.problem.objectives import MEASURES, values
@@ -74,6 +74,13 @@ class FigureSources:
             if tokens is not None and len(loop.workload.tokens) > 1:
                 tokens = tokens + loop.weight * columns(loop.workload.tokens, plan)
         return replace(self.training, memory=memory, tokens=tokens)
+
+    def left(self, time: TimeModel, designs: Population) -> list[FloatArray]:
+        """Return (n,) shares of the replicas of each workload that answer while a server or a tray is out."""
+        if self.npu.stopped is None:
+            return []
+        stopped = self.npu.stopped[self.npu.place(designs.technology)]
+        return [left_of(groups, size, stopped) for groups, size in time.groups_that_answer(designs)]
 
     def pinned(self, time: TimeModel, designs: Population, plan: Sequence[int]) -> FigureSources:
         """Return the sources where each workload that leaves plans open has that of the first design."""
@@ -144,7 +151,8 @@ class Evaluator:
             time=self.time.weighted(times.workloads), cost=cost, watts=watts, npus=designs.npus, block=designs.block,
             bandwidth=designs.bandwidth, tco=sources.tco, training=sources.trained(self.time, designs),
             npu_capacity=capacity, npu_watts=drawn, npu_price=price, useful=useful, spares=designs.spares,
-            served=served_figures(times.first, times.token), around_cost=around_cost, around_watts=around_watts,
+            served=served_figures(times.first, times.token, sources.left(self.time, designs)),
+            around_cost=around_cost, around_watts=around_watts,
         )  # fmt: skip
         if sources.scenarios is None:
             return stated

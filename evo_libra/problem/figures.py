@@ -76,17 +76,50 @@ class Figures:
 
 @dataclass(frozen=True)
 class ServedFigures:
-    """(n,) s to the first token, and of each further one, of the workload where it is the longest."""
+    """The times of users of n designs, and the replicas that failures leave them.
+
+    Attributes
+    ----------
+    first, token : (n,) s to the first token, and of each further one, of the workload where it is the longest.
+    left : (n,) share of the replicas that still answer while a server or a tray is out, of the workload where it is the
+        smallest; None of NPUs that are bought alone.
+    """
 
     first: FloatArray
     token: FloatArray
+    left: FloatArray | None = None
 
 
-def served_figures(first: Sequence[FloatArray], token: Sequence[FloatArray]) -> ServedFigures | None:
-    """Return the figures of workloads with (n,) times; None where none is served."""
+def served_figures(
+    first: Sequence[FloatArray], token: Sequence[FloatArray], left: Sequence[FloatArray] = ()
+) -> ServedFigures | None:
+    """Return the figures of workloads with (n,) times and shares; None where none is served."""
     if not first:
         return None
-    return ServedFigures(np.maximum.reduce(list(first)), np.maximum.reduce(list(token)))
+    least = np.minimum.reduce(list(left)) if left else None
+    return ServedFigures(np.maximum.reduce(list(first)), np.maximum.reduce(list(token)), least)
+
+
+def left_of(groups: IntArray, size: IntArray, stopped: IntArray) -> FloatArray:
+    """Return (n,) the share of groups that still answer while neighbouring NPUs are stopped, by the worst place.
+
+    Parameters
+    ----------
+    groups : (n,) or (1,) how many there are, which lie one after the other.
+    size : (n,) or (1,) NPUs of a group, which answers with all of them or not at all.
+    stopped : (n,) or (1,) NPUs that stop, aligned to their number; 0 where others take their place.
+
+    >>> left_of(np.array([4, 16, 1]), np.array([8, 2, 16]), np.array([8])).tolist()
+    [0.75, 0.75, 1e-12]
+    """
+    some, even = np.maximum(stopped, 1), -(-stopped // size)
+    # If neither number divides the other, the NPUs that stop reach into a group more.
+    uneven = (stopped > 0) & (stopped % size > 0) & (size % some > 0)
+    return np.asarray(np.maximum(1.0 - (even + uneven) / groups, NONE_LEFT))
+
+
+NONE_LEFT = 1e-12
+"""No share is less: objectives stay finite."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +169,13 @@ def memory(figures: Figures) -> FloatArray:
 def tokens_per_second(figures: Figures) -> FloatArray:
     """Return (n,) tokens a second."""
     return np.asarray(tokens(figures) / figures.time)
+
+
+def tokens_one_out(figures: Figures) -> FloatArray:
+    """Return (n,) tokens a second while a server or a tray is out."""
+    left = users(figures).left
+    assert left is not None, "the loader has looked"  # noqa: S101 - internal error
+    return np.asarray(tokens_per_second(figures) * left)
 
 
 def system_watts(figures: Figures) -> FloatArray:

@@ -30,6 +30,8 @@ class NpuChoice:
         gives that of one of them.
     sources : where the price of each comes from; empty where no source gives it.
     ranges : USD of a piece of each; None where no source gives it.
+    stopped : (a,) NPUs at work that stop while a server or a tray is out, of systems that are bought: none of those
+        whose spare NPUs take their place. None of NPUs alone.
     lacking : the accelerators without a figure that designs need of all, by the key that would give it.
     """
 
@@ -40,6 +42,7 @@ class NpuChoice:
     price: FloatArray | None
     sources: tuple[str, ...] = ()
     ranges: tuple[Range | None, ...] = ()
+    stopped: IntArray | None = None
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     @property

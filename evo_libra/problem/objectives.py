@@ -18,6 +18,7 @@ from evo_libra.problem.figures import (
     memory,
     system_cost,
     system_tco,
+    tokens_one_out,
     tokens_per_second,
     usd_per_token,
     users,
@@ -231,6 +232,12 @@ _TABLE = (
         Objective("tokens-per-s", "s_per_Mtoken", 1.0, "time of a million tokens [s]"),
         "time of a million tokens of training or answers, the inverse of the tokens per second that constraints limit",
         "throughput", tokens_per_second, inverse=_MEGA, timed=True, needs=frozenset({TRAINING, TOKENS}),
+    ),
+    Measure(
+        Objective("tokens-per-s-one-out", "s_per_Mtoken_one_out", 1.0, "time of a million tokens with one out [s]"),
+        "tokens-per-s while a server, or a tray of a rack, is out with the replicas on it, unless spare NPUs take its "
+        "place; served orders only",
+        "throughput", tokens_one_out, inverse=_MEGA, timed=True, needs=frozenset({TRAINING, TOKENS, USERS, ORDER}),
     ),
     Measure(
         Objective("memory", "memory_GB", 1e9, "memory of an NPU [GB]"),

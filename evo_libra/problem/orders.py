@@ -298,8 +298,16 @@ def pools_of(book: OrderBook, capacities: Sequence[float]) -> NpuChoice:
         names=book.names, owner=owner, capacity=np.array(capacities),
         watts=np.array([bill.watts_of(SYSTEMS) for bill in first]) / npus,
         price=np.array([one.value for one in ranges]),
-        sources=tuple(f"{one.source}, {one.year}" for one in systems), ranges=ranges,
+        sources=tuple(f"{one.source}, {one.year}" for one in systems), ranges=ranges, stopped=_stopped(book),
     )  # fmt: skip
+
+
+def _stopped(book: OrderBook) -> IntArray:
+    """Return (a,) NPUs at work of each pool that stop while one of its servers or trays is out."""
+    one_of = [book.orders[int(np.flatnonzero(book.pool == place)[0])] for place in range(len(book.pools))]
+    out = [book.products.systems[order.system].rails for order in one_of]
+    spare = [order.npus - order.active for order in one_of]
+    return np.array([0 if left >= size else size for size, left in zip(out, spare, strict=True)], dtype=np.int64)
 
 
 def none_of(book: OrderBook, designs: Population) -> BoolArray:

@@ -266,7 +266,8 @@ def test_what_a_constraint_cannot_be_is_told() -> None:
         "energy <= 5": "5 has no unit",
         "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, system-cost, "
         "order-cost, network-cost, tco, "
-        "energy, time-cost, bisection, tokens-per-s, memory, energy-per-token, system-tco, usd-per-Mtoken, "
+        "energy, time-cost, bisection, tokens-per-s, tokens-per-s-one-out, memory, "
+        "energy-per-token, system-tco, usd-per-Mtoken, "
         "usd-per-trillion-tokens, ttft, tpot, goodput, "
         "useful-share is needed",
         "powr <= 2 MW": "did you mean 'power'",

@@ -6,13 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.problem.figures import (
+    NONE_LEFT,
     Figures,
+    ServedFigures,
     TotalCostOfOwnership,
     TrainingFigures,
     energy_per_token,
+    left_of,
     memory,
     served_figures,
     system_cost,
@@ -100,7 +105,8 @@ def test_objectives(name: str, expected: list[float]) -> None:
     ("time", "time_ms", 1e-3), ("cost", "cost_usd", 1.0), ("power", "power_kW", 1e3),
     ("system-cost", "system_cost_usd", 1.0), ("tco", "tco_usd", 1.0), ("energy", "energy_kJ", 1e3),
     ("time-cost", "time_cost_usd_s", 1.0), ("bisection", "bisection_s_per_TB", 1.0),
-    ("tokens-per-s", "s_per_Mtoken", 1.0), ("memory", "memory_GB", 1e9),
+    ("tokens-per-s", "s_per_Mtoken", 1.0), ("tokens-per-s-one-out", "s_per_Mtoken_one_out", 1.0),
+    ("memory", "memory_GB", 1e9),
     ("energy-per-token", "energy_per_token_J", 1.0), ("system-tco", "system_tco_usd", 1.0),
     ("usd-per-Mtoken", "cost_per_Mtoken_usd", 1.0), ("usd-per-trillion-tokens", "cost_per_Ttoken_usd", 1.0),
     ("ttft", "ttft_ms", 1e-3), ("tpot", "tpot_ms", 1e-3), ("goodput", "useful_iteration_ms", 1e-3),
@@ -116,6 +122,28 @@ def test_what_constraints_limit_is_the_inverse_of_some_objectives() -> None:
     assert PLAIN["useful-share"].value(FIGURES).tolist() == [0.5, 0.8]
     assert PLAIN["tokens-per-s"].value(FIGURES).tolist() == [300.0, 150.0]
     assert PLAIN["bisection"].value(FIGURES).tolist() == [6.0, 10.0]
+
+
+def test_a_rate_with_one_out_is_that_of_the_replicas_that_are_left() -> None:
+    served = ServedFigures(first=np.ones(2), token=np.ones(2), left=np.array([0.75, NONE_LEFT]))
+    some = replace(FIGURES, served=served)
+    measure = PLAIN["tokens-per-s-one-out"]
+    assert measure.value(some).tolist() == pytest.approx([225.0, 150e-12])
+    assert measure.minimised(some).tolist() == pytest.approx([1e6 / 225, 1e18 / 150])
+
+
+@given(st.integers(1, 12), st.integers(1, 8), st.integers(1, 96))
+def test_what_is_left_is_counted_over_all_places(systems: int, size: int, together: int) -> None:
+    """Groups of neighbours that have no NPU of the one system that is out; of uneven sizes the formula may be lower."""
+    npus = systems * size
+    together = min(together, npus)
+    groups = np.arange(npus // together * together).reshape(-1, together) // size
+    left = min(float((groups != out).all(axis=1).mean()) for out in range(systems))
+    found = float(left_of(np.array([npus // together]), np.array([together]), np.array([size]))[0])
+    if together % size == 0 or size % together == 0:
+        assert found == pytest.approx(left, abs=2 * NONE_LEFT)
+    assert found <= left + 1e-9 or found == NONE_LEFT
+    assert left_of(np.array([npus // together]), np.array([together]), np.array([0])).tolist() == [1.0]
 
 
 def test_statistics_of_a_rate_are_of_what_is_minimised() -> None:
@@ -141,6 +169,7 @@ def test_statistics_of_a_rate_are_of_what_is_minimised() -> None:
         ("time-cost", "timed paid", ""),
         ("bisection", "", ""),
         ("tokens-per-s", "timed", "training tokens"),
+        ("tokens-per-s-one-out", "timed", "training tokens users order"),
         ("memory", "", "training"),
         ("energy-per-token", "timed", "watts training tokens npu.watts"),
         ("system-tco", "paid", "watts tco npu.watts npu.price"),

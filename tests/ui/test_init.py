@@ -90,6 +90,8 @@ def test_a_user_at_a_terminal_is_asked(
         (["--batch", "0"], "it must be at least 1"),
         (["--rate", "9token/s"], "--rate: training has no requests; add --task serving"),
         (["--task", "serving", "--rate", "9users"], "--rate: found '9users'; tokens or requests per second above 0"),
+        (["--task", "serving", "--one-out"], "--one-out: what must be answered then is open; add --rate"),
+        (["--example", "libra", "--one-out"], "--example has no other options; leave out --one-out"),
         (["--example", "libra", "--npus", "8"], "--example has no other options; leave out --npus"),
     ],
 )
@@ -130,7 +132,10 @@ def test_a_load_asks_for_the_fewest_accelerators_that_carry_it(tmp_path: Path) -
     assert [one.name for one in problem.objectives] == ["tpot", "order-cost"]
     (load,) = (one for one in problem.constraints if one.quantity == "tokens-per-s")
     assert (load.at_least, abs(load.limit)) == (True, 20.0 * 500.0)
-    assert "npus: [8, 16, 32, 64] " in (tmp_path / "load.yaml").read_text()
+    assert "npus: [8, 16, 24, 32, 40, 48, 56, 64] " in (tmp_path / "load.yaml").read_text()
+    assert run(["init", str(tmp_path / "spare.yaml"), *words, "--one-out"]) == 0
+    (load,) = (one for one in built(tmp_path / "spare.yaml").constraints if one.quantity == "tokens-per-s-one-out")
+    assert (load.at_least, abs(load.limit)) == (True, 20.0 * 500.0)
 
 
 @pytest.mark.parametrize(

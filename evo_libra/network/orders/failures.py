@@ -46,7 +46,7 @@ class OrderFailure:
 def order_failure(order: Order, tree: Topology, products: ProductsSpec, what: What) -> OrderFailure:
     """Return what a failure takes of an order."""
     if what == NPU:
-        return _of_npu(order)
+        return _of_npu(order, products)
     if order.switch is None:
         return OrderFailure(1.0, 0.0, _KINDS[what], "it has no network of its own")
     if what == "nic":
@@ -64,10 +64,16 @@ def _taken(share: float, pieces: float, kind: str, says: str) -> OrderFailure:
     return OrderFailure(0.0 if cut else 1.0 - share, pieces, kind, "it cuts systems off" if cut else says)
 
 
-def _of_npu(order: Order) -> OrderFailure:
+def _of_npu(order: Order, products: ProductsSpec) -> OrderFailure:
     spare = order.npus - order.active
-    says = f"one of the {spare} spare NPUs of its system takes its place" if spare else "its system is out"
+    part = part_of(order, products)
+    says = f"one of the {spare} spare NPUs of its system takes its place" if spare else f"its {part} is out"
     return OrderFailure(1.0 if spare else 0.0, order.active_npus, NPU, says)
+
+
+def part_of(order: Order, products: ProductsSpec) -> str:
+    """Return what is taken out for the repair of an NPU: a server, or a tray of a rack."""
+    return "tray" if order.npus > system_of(order.system, products).rails else "server"
 
 
 def _of_leaf(order: Order, tree: Topology, products: ProductsSpec) -> OrderFailure:

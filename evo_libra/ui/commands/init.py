@@ -30,6 +30,7 @@ def init(  # noqa: PLR0913 - options of a command
     tokens: float | None = None,
     batch: int | None = None,
     rate: str | None = None,
+    one_out: bool = False,
     example: Literal["libra"] | None = None,
     as_json: Json = False,
 ) -> int:
@@ -55,16 +56,20 @@ def init(  # noqa: PLR0913 - options of a command
         Sequences of a training step: the smaller it is, the more of a step is network.
     rate:
         Of serving: what must be answered, such as 20request/s or 10ktoken/s; then the fewest accelerators are sought.
+    one_out:
+        Of serving: the rate must be answered while a server, or a tray of a rack, is out.
     example:
         Write LIBRA's problem instead, which asks for the design of a network.
     """
     asked = {
         "model": model, "system": system, "npus": npus, "budget": budget, "task": task, "tokens": tokens,
-        "batch": batch, "rate": rate,
+        "batch": batch, "rate": rate, "one_out": one_out or None,
     }  # fmt: skip
     given = {name: value for name, value in asked.items() if value is not None}
     if example is not None and given:
-        raise InputError(f"--example has no other options; leave out {', '.join(f'--{name}' for name in given)}")
+        raise InputError(
+            f"--example has no other options; leave out {', '.join(f'--{name}' for name in given).replace('_', '-')}"
+        )
     text, assumed = (STARTER, "") if example is not None else _question(path, given, as_json=as_json)
     _write(path, text)
     if as_json:
@@ -124,7 +129,7 @@ def _question(path: Path, given: dict[str, Any], *, as_json: bool) -> tuple[str,
         model=model if generator else known_model(model), npus=npus,
         systems=systems_of([name.strip() for name in systems.split(",") if name.strip()], npus),
         budget=_money(budget) if budget else "", tokens=given.get("tokens"), generator=generator,
-        sequences=given.get("batch"), rate=_rate(given.get("rate"), task),
+        sequences=given.get("batch"), rate=_rate(given, task), one_out="one_out" in given,
     )  # fmt: skip
     text = question_file(made)
     problem_of(parse_source(text, f"the problem of {model}"), Path())
@@ -158,11 +163,14 @@ def _money(text: str) -> str:
     return f"{usd / 1e6:.12g} MUSD"
 
 
-def _rate(text: str | None, task: str) -> float | None:
+def _rate(given: dict[str, Any], task: str) -> float | None:
     """Return the tokens of answers per second; an `InputError` says that it is no rate, or has no use."""
     from evo_libra.exchange.first_question import ANSWER
     from evo_libra.ui.tables.rates import tokens_per_second
 
+    text = given.get("rate")
+    if text is None and "one_out" in given:
+        raise InputError("--one-out: what must be answered then is open; add --rate")
     if text is not None and task != "serving":
         raise InputError("--rate: training has no requests; add --task serving")
     try:

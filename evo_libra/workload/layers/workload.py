@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedCollective, Streamed
 from evo_libra.workload.parallelism import ALL, CONTEXT_GROUP, TENSOR_GROUP, HoldsGroups, holds_groups
 
@@ -122,6 +122,14 @@ class WorkloadKind:
     @property
     def answer_tokens(self) -> float | None:
         """Tokens of an answer to a request; None of a workload that answers none."""
+        return None
+
+    @property
+    def groups_that_answer(self) -> IntArray | None:
+        """(2, p) or (2, 1) groups of neighbours that answer no request without each other, and NPUs of each; or None.
+
+        They are those of a stage, as stages lie outermost: what stops a part of one stops as much of all others.
+        """
         return None
 
     if TYPE_CHECKING:  # a dataclass would take a property for the default of its field

@@ -76,6 +76,13 @@ class ServingPlans:
         return np.asarray(self.answering + self.prefill)
 
     @property
+    def groups_that_answer(self) -> IntArray:
+        """(2, n) as for `WorkloadKind`: replicas, or several that share experts; of pools the larger groups."""
+        one, ahead = (np.maximum(each.tp, each.ep) for each in (self.plans, self.of_prefill))
+        size = np.where(self.prefill > 0, np.maximum(one, ahead), one)
+        return np.array([self.plans.dp * self.plans.tp // size, size])
+
+    @property
     def users(self) -> FloatArray:
         """(n,) requests in the whole cluster at a time: as one ends, the next begins."""
         return np.asarray(self.plans.micro_batch * self.answering, dtype=np.float64)

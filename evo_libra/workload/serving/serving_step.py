@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.layers.iteration_time import IterationTime, Merging
 from evo_libra.workload.layers.workload import IterationSize
@@ -173,6 +173,11 @@ class ServingStep(PlannedStep):
     def tokens(self) -> float:
         """Tokens of answers in an iteration."""
         return self.users * float(self.setup.answer)
+
+    @property
+    def groups_that_answer(self) -> IntArray:
+        """(2, 1) as for `WorkloadKind`."""
+        return self.serving_plan.groups_that_answer
 
     @property
     def accelerator(self) -> Accelerator:

@@ -59,6 +59,10 @@ class ServingTable(PlanTable):
         return float(self.setups[0].answer)
 
     @property
+    def groups_that_answer(self) -> IntArray:
+        return self.serving_plans.groups_that_answer
+
+    @property
     def serving_plans(self) -> ServingPlans:
         """All plans."""
         return ServingPlans(self.plans, self.prefill, self.ahead)

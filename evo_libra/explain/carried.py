@@ -1,0 +1,117 @@
+"""The load of a served design: tokens with their band, the rate with a server out, and how long users wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from evo_libra.explain.candidates import Candidates
+from evo_libra.explain.hour_price import answer_tokens
+from evo_libra.explain.labels import TOKEN_SECONDS, per_what
+from evo_libra.explain.verdict_record import OneOut, Verdict, with_text
+from evo_libra.front.families import short_network
+from evo_libra.network.orders.failures import part_of
+from evo_libra.optimality.order_fronts import front_of_orders
+from evo_libra.problem.bands import bands_of
+from evo_libra.problem.constraint_parser import parse_constraint
+from evo_libra.problem.figures import NONE_LEFT, Figures, has_tokens, tokens_one_out, tokens_per_second, users
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import TIME
+from evo_libra.quantities import time_text
+
+_MEGA = 1e6
+_RATE, _ONE_OUT = "tokens-per-s", "tokens-per-s-one-out"
+_RATE_ASKED = (
+    "The front was not searched for this rate: a constraint on tokens-per-s in the file finds the cheapest one of all."
+)
+
+
+def with_load(said: Verdict, found: Candidates, *, problem: Problem, designs: Sequence[str]) -> Verdict:
+    """Return a verdict with what the design carries, and that no search was for a rate that was asked afterwards.
+
+    Parameters
+    ----------
+    designs : the rows of candidates in the notation.
+    """
+    carried = Carried(problem, problem.measure(problem.read(list(designs))), _asked_rate(found, problem))
+    row = found.ids.tolist().index(said.id)
+    asked = [_RATE_ASKED] if TOKEN_SECONDS in found.limits and TOKEN_SECONDS not in found.objectives else []
+    out = carried.one_out(row, designs[row])
+    if out is not None and out.tokens_per_s < out.asked and found.money:
+        out = carried.spare_order(out, found.money, float(found.figures[found.money][row]))
+    it_is = " ".join([said.it_is, *carried.sentences(row, designs[row])])
+    return with_text(replace(said, it_is=it_is, notes=(*asked, *said.notes), one_out=out), found.noun, 0.0)
+
+
+def _asked_rate(found: Candidates, problem: Problem) -> float:
+    """Return the tokens/s that file and limits ask for; 0 where they ask for none."""
+    of_file = [one.limit / one.objective for one in problem.constraints if one.quantity == _RATE and not one.at_most]
+    given = found.limits.get(TOKEN_SECONDS)
+    return max([*of_file, *([] if given is None else [_MEGA / given])], default=0.0)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """The load of the designs of a front.
+
+    Attributes
+    ----------
+    figures : of n designs.
+    rate : tokens/s that are asked; 0 where none are.
+    """
+
+    problem: Problem
+    figures: Figures
+    rate: float
+
+    def sentences(self, row: int, design: str) -> Iterator[str]:
+        """Yield what a design carries, and how long users wait."""
+        served = users(self.figures)
+        first, token = (time_text(1e3 * float(one[row])) for one in (served.first, served.token))
+        waits = f"a first token after {first} if all ask at once, a further one each {token}"
+        if not has_tokens(self.figures):
+            yield f"Users wait for {waits}."
+            return
+        rate, answer = float(tokens_per_second(self.figures)[row]), answer_tokens(self.problem)
+        answers = "" if answer is None else f" ({rate / answer:.3g} answers/s)"
+        yield f"It carries {rate:,.5g} tokens/s{answers}: {waits}."
+        yield from self._band(rate, design)
+
+    def _band(self, rate: float, design: str) -> Iterator[str]:
+        """Yield between which rates its band is, and whether the lower one is less than what is asked."""
+        band = bands_of(self.problem, self.problem.read([design]))[0].get(TIME.column)
+        if band is not None:
+            low, high = rate / band.high_factor, rate / band.low_factor
+            short = f": it may carry less than the {self.rate:,.5g} asked" if low < self.rate else ""
+            yield f"Its band is {low:,.5g} to {high:,.5g} tokens/s{short}."
+
+    def one_out(self, row: int, design: str) -> OneOut | None:
+        """Return what a design carries while a server or a tray is out; None of NPUs that are bought alone."""
+        book = self.problem.book
+        if book is None or not has_tokens(self.figures):
+            return None
+        order = book.orders[int(book.place(self.problem.read([design]))[0])]
+        left, share = tokens_one_out(self.figures), users(self.figures).left
+        assert share is not None, "orders know it"  # noqa: S101 - internal error
+        return OneOut(
+            part=part_of(order, book.products), asked=self.rate,
+            tokens_per_s=0.0 if share[row] <= NONE_LEFT else float(left[row]), spared=bool(share[row] >= 1.0),
+        )  # fmt: skip
+
+    def spare_order(self, out: OneOut, money: str, usd: float) -> OneOut:
+        """Return it with the cheapest of all orders that carries what is asked while one is out, if it is known.
+
+        Parameters
+        ----------
+        money : a column, where the order that is bought has `usd`.
+        """
+        wanted = [one for one in self.problem.objectives if one.column == money]
+        text = f"{_ONE_OUT} >= {self.rate:.12g} token/s"
+        limits = parse_constraint(text, len(self.figures.npus), ())
+        problem = replace(self.problem, objectives=tuple(wanted), constraints=(*self.problem.constraints, *limits))
+        best = front_of_orders(problem) if wanted else None
+        if best is None or not len(best.designs):
+            return replace(out, none=best is not None)
+        name = short_network(problem.notation.written(best.designs.population(problem))[0])
+        more = None if per_what(money) else float(best.objectives[0, 0]) - usd
+        return replace(out, name=name, costs_usd=more)

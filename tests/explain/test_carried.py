@@ -1,0 +1,90 @@
+"""What the verdict on served orders says of their load: its band, and what is left while a server is out."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evo_libra import load_problem, search
+from evo_libra.explain.candidates import candidates_of
+from evo_libra.explain.failed_part import degraded
+from evo_libra.explain.verdict import verdict
+from evo_libra.explain.verdict_record import Verdict
+from evo_libra.problem.figures import tokens_one_out, tokens_per_second
+from evo_libra.problem.problem import Problem
+
+ASKED = 10_000.0
+
+
+def problem_of(*constraints: str, systems: tuple[str, ...] = ("hgx-b200",), **keys: Any) -> Problem:
+    served = {"input": 1000, "output": 500, "concurrency": [4, 32, 64], "weights": "fp8", "kv_cache": "fp8"}
+    data: dict[str, Any] = {
+        "version": 1, "name": "serve", "question": "order", "systems": list(systems), "npus": [8, 16, 24],
+        "workloads": [{"model": "llama-3.1-70b", "serving": served, "parallelism": {"tp": [1, 2, 8], "pp": [1, 2]}}],
+        "objectives": ["tpot", "order-cost"], "constraints": ["tpot <= 50 ms", *constraints],
+    }  # fmt: skip
+    problem = load_problem(data | keys)
+    assert isinstance(problem, Problem)
+    return problem
+
+
+def said_of(problem: Problem, **limits: float) -> Verdict:
+    front = search(problem, engine="exhaustive")
+    return verdict(front, candidates_of(front, limits), problem)
+
+
+def test_the_cheapest_order_that_carries_the_load_with_one_out_is_that_of_all_designs() -> None:
+    """By designs that are drawn until none is missing: 8 GPUs carry the load, and nothing while their server is out."""
+    problem = problem_of("tokens-per-s >= 10 ktoken/s")
+    assert problem.book is not None
+    said = said_of(problem)
+    assert said.one_out is not None
+    assert said.one_out.costs_usd is not None
+    drawn = problem.decode(problem.genome.sample(np.random.default_rng(1), 20_000))
+    kept = (tokens_one_out(problem.measure(drawn)) >= ASKED) & (problem.evaluate(drawn).violation <= 0.0)
+    usd = problem.book.order_usd(drawn)
+    bought = float(usd.min())
+    assert bought + said.one_out.costs_usd == pytest.approx(usd[kept].min(), rel=1e-12)
+    (other,) = {name.partition(" | ")[0] for name in problem.notation.written(drawn.select(usd == usd[kept].min()))}
+    assert (said.one_out.name, said.one_out.tokens_per_s) == (other, 0.0)
+    assert f"With a server out: it carries nothing; {other} still carries the 10,000 asked for " in said.text
+    spare = search(problem_of("tokens-per-s-one-out >= 10 ktoken/s"), engine="exhaustive").frame["order_cost_usd"]
+    assert float(spare.to_numpy().min()) == pytest.approx(usd[kept].min(), rel=1e-12)
+
+
+def test_a_server_takes_the_replicas_on_it() -> None:
+    """Replicas of 8, of 2, and of two stages of 8, which lie in two servers; a tray of 4 of 72, and one of 8 spare."""
+    problem = problem_of()
+    designs = [f"3 hgx-b200 / 1 x 400G / qm9700 tor 1:1 | {plan} c4" for plan in ("tp8 dp3", "tp2 dp12", "tp2 pp2 dp6")]
+    figures = problem.measure(problem.read(designs))
+    left = tokens_one_out(figures) / tokens_per_second(figures)
+    assert left.tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 3])
+    racks = problem_of(systems=("gb200-nvl72",), npus=[64, 72])
+    figures = racks.measure(racks.read(["1 gb200-nvl72 | tp2 dp36 c4", "1 gb200-nvl72 (64 active) | tp2 dp32 c4"]))
+    left = tokens_one_out(figures) / tokens_per_second(figures)
+    assert left.tolist() == pytest.approx([34 / 36, 1.0])
+
+
+def test_what_is_left_is_what_a_failed_npu_leaves() -> None:
+    problem = problem_of()
+    designs = ["3 hgx-b200 / 1 x 400G / qm9700 tor 1:1 | tp8 dp3 c4", "1 hgx-b200 | tp8 dp1 c4"]
+    found = degraded(problem, problem.read(designs), designs, "npu")
+    assert found.slower.tolist() == pytest.approx([1.5, np.inf])
+    assert list(found.says) == ["its server is out"] * 2
+
+
+def test_a_verdict_says_the_band_of_its_rate_and_where_it_is_too_low() -> None:
+    wide = said_of(problem_of("tokens-per-s >= 10 ktoken/s"))
+    low, high = (float(one.replace(",", "")) for one in re.findall(r"band is ([\d,.]+) to ([\d,.]+) tok", wide.text)[0])
+    assert low < float(re.findall(r"carries ([\d,.]+) tokens/s", wide.text)[0].replace(",", "")) < high
+    assert ("may carry less" in wide.text) == (low < ASKED)
+    racks = said_of(problem_of("tokens-per-s >= 10 ktoken/s", systems=("gb200-nvl72",), npus=[64]))
+    assert "With a tray out: spare NPUs take its place." in racks.text
+    most = said_of(problem_of("tokens-per-s >= 10 ktoken/s", npus=[8]))
+    assert "With a server out: it carries nothing, and no order of the file carries the 10,000 asked" in most.text
+    open_rate = said_of(problem_of("ttft <= 2 s"))
+    assert open_rate.one_out is not None
+    assert (open_rate.one_out.asked, open_rate.one_out.name) == (0.0, "")
