@@ -42,7 +42,7 @@ _WAITS = (
     "# ttft: if all users ask at once. tokens-per-s-one-out: tokens-per-s while a server, or a tray of a rack, is out"
 )
 _SERVER, _FEW = 8, 64
-_NO_LIMITS = '# constraints: ["order-cost <= 300 MUSD", "power <= 20 MW"]'
+_NO_LIMITS = '# constraints: ["order-cost <= 300 MUSD", "system-power <= 20 MW"]'
 
 
 @dataclass(frozen=True)

@@ -66,14 +66,19 @@ def _tokens_text(seconds: float) -> str:
 def value_text(column: str, value: float) -> str:
     """Return a figure of a column with its unit.
 
-    >>> value_text("cost_usd", 3.2e8), value_text("power_kW", 1234.5)
-    ('320 MUSD', '1234.5 kW')
+    >>> value_text("cost_usd", 3.2e8), value_text("power_kW", 1234.5), value_text("system_power_kW", 28805.0)
+    ('320 MUSD', '1234.5 kW', '28.805 MW')
     """
     if column.endswith("_ms"):
         return time_text(value)
     if column.endswith("_usd"):
         return money_text(value, 5)
+    if column.endswith("_kW") and value >= _MANY_KILOWATTS:
+        return f"{number(value / _KILO)} MW"
     return f"{number(value)} {column.rpartition('_')[2]}"
+
+
+_KILO, _MANY_KILOWATTS = 1e3, 1e4
 
 
 def interval_text(column: str, value: float, ends: tuple[float | None, float | None] | None) -> str:

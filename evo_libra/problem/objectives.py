@@ -18,6 +18,7 @@ from evo_libra.problem.figures import (
     memory,
     system_cost,
     system_tco,
+    system_watts,
     tokens_one_out,
     tokens_per_second,
     usd_per_token,
@@ -187,9 +188,15 @@ _TABLE = (
     ),
     Measure(
         Objective("power", "power_kW", 1e3, "network power [kW]"),
-        "of all parts, and of all links busy in both directions; parts only",
+        "of all parts of the network, and of all links busy in both directions; parts only",
         "power", lambda figures: figures.watts,
         summed=lambda designs, _: designs.watts, needs=frozenset({WATTS}),
+    ),
+    Measure(
+        Objective("system-power", "system_power_kW", 1e3, "system power [kW]"),
+        "of NPUs under load, network, and hosts and storage where the file has `system`; of an order, of all of it; "
+        "parts, and NPUs with a power only",
+        "power", system_watts, needs=frozenset({WATTS, NPU_WATTS}),
     ),
     Measure(
         Objective("system-cost", "system_cost_usd", 1.0, "system cost [USD]"),

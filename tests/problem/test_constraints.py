@@ -264,8 +264,8 @@ def test_what_a_constraint_cannot_be_is_told() -> None:
         "power <= 2 MUSD": "it compares power with a number of cost; allowed: W, kW, MW",
         "bisection >= 3 ms": "it compares bisection with a number of time; allowed: TB/s, GB/s, MB/s",
         "energy <= 5": "5 has no unit",
-        "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, system-cost, "
-        "order-cost, network-cost, tco, "
+        "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, system-power, "
+        "system-cost, order-cost, network-cost, tco, "
         "energy, time-cost, bisection, tokens-per-s, tokens-per-s-one-out, memory, "
         "energy-per-token, system-tco, usd-per-Mtoken, "
         "usd-per-trillion-tokens, ttft, tpot, goodput, "

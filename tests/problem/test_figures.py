@@ -89,7 +89,8 @@ def test_a_bisection_is_the_narrowest_cut() -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), [
-    ("time", [2.0, 4.0]), ("cost", [100.0, 50.0]), ("power", [1000.0, 500.0]), ("system-cost", [140.0, 90.0]),
+    ("time", [2.0, 4.0]), ("cost", [100.0, 50.0]), ("power", [1000.0, 500.0]),
+    ("system-power", [2000.0, 1500.0]), ("system-cost", [140.0, 90.0]),
     ("tco", [100 + 6570, 50 + 3285]), ("energy", [2000.0, 2000.0]), ("time-cost", [200.0, 200.0]),
     ("bisection", [1e12 / 6, 1e12 / 10]), ("tokens-per-s", [1e6 / 300, 1e6 / 150]), ("memory", [16.0, 16.0]),
     ("energy-per-token", [20 / 3, 10.0]), ("system-tco", [13280.0, 9945.0]),
@@ -103,6 +104,7 @@ def test_objectives(name: str, expected: list[float]) -> None:
 
 @pytest.mark.parametrize(("name", "column", "scale"), [
     ("time", "time_ms", 1e-3), ("cost", "cost_usd", 1.0), ("power", "power_kW", 1e3),
+    ("system-power", "system_power_kW", 1e3),
     ("system-cost", "system_cost_usd", 1.0), ("tco", "tco_usd", 1.0), ("energy", "energy_kJ", 1e3),
     ("time-cost", "time_cost_usd_s", 1.0), ("bisection", "bisection_s_per_TB", 1.0),
     ("tokens-per-s", "s_per_Mtoken", 1.0), ("tokens-per-s-one-out", "s_per_Mtoken_one_out", 1.0),
@@ -163,6 +165,7 @@ def test_statistics_of_a_rate_are_of_what_is_minimised() -> None:
         ("time", "timed", ""),
         ("cost", "paid", ""),
         ("power", "", "watts"),
+        ("system-power", "", "watts npu.watts"),
         ("system-cost", "paid", "npu.price"),
         ("tco", "paid", "watts tco"),
         ("energy", "timed", "watts"),

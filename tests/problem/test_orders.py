@@ -21,6 +21,7 @@ from evo_libra.front.front import Front
 from evo_libra.network.orders.check import violations
 from evo_libra.optimality.order_fronts import system_fronts
 from evo_libra.problem.designs import genes_of
+from evo_libra.problem.figures import system_watts
 from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.orders import OrderBook
 from evo_libra.problem.problem import Problem
@@ -66,8 +67,7 @@ def test_objectives_are_the_sums_of_the_bill() -> None:
         found = problem().measure(one, timed=False)
         assert round(float(found.cost[0]), 2) == bill.network_usd().value
         assert math.isclose(float(problem().evaluate(one).objectives[1, 0]), bill.order_usd().value, rel_tol=1e-12)
-        watts = float(found.watts[0] + found.npus.prod() * found.npu_watts[0] + found.around_watts[0])
-        assert math.isclose(watts, bill.watts(), rel_tol=1e-9)
+        assert math.isclose(float(system_watts(found)[0]), bill.watts(), rel_tol=1e-9)
 
 
 def test_one_space() -> None:

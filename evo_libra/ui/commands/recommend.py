@@ -37,7 +37,7 @@ _LIMITS = {
     "max_cost": "cost_usd", "max_power": "power_kW", "max_time": "time_ms", "deadline": "training_days",
     "rate": "time_per_Mtoken_s",
 }  # fmt: skip
-_ORDER_COST = "order_cost_usd"
+_OF_ORDERS = {"max_cost": "order_cost_usd", "max_power": "system_power_kW"}
 _TIMED = {"time_ms", "training_days", "time_per_Mtoken_s"}
 
 
@@ -70,7 +70,7 @@ def recommend(  # noqa: PLR0913 - options of a command
     max_cost:
         The most that the network may cost, or the whole order, such as 300MUSD; without a unit in USD.
     max_power:
-        The most power that the network alone may take, such as 2MW; without a unit in kW.
+        The most power that the network may take, or the whole order, such as 20MW; without a unit in kW.
     max_time:
         The longest iteration, such as 5s; without a unit in ms.
     deadline:
@@ -165,14 +165,14 @@ def _sure_section(sure: Certainty, notes: Sequence[Warned], advices: Sequence[Ad
 
 
 def _limits(asked: Mapping[str, str | None], problem: Problem | None, *, order: bool) -> dict[str, float]:
-    """Return limits by column; the cost of an order is that of all of it."""
+    """Return limits by column; cost and power of an order are those of all of it."""
     from evo_libra.front.selection import in_unit_of
     from evo_libra.ui.tables.rates import tokens_per_second
 
     found = {}
     for option, text in asked.items():
         if text is not None:
-            column = _ORDER_COST if order and option == "max_cost" else _LIMITS[option]
+            column = _OF_ORDERS.get(option, _LIMITS[option]) if order else _LIMITS[option]
             try:
                 if option == "rate":
                     found[column] = 1e6 / tokens_per_second(text, lambda: _tokens_of_answer(problem))
@@ -216,6 +216,7 @@ def _value(text: str | None) -> float | None:
 def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, float]) -> Candidates:
     """Return the candidates with the figures that are limited, some of which may be no objectives."""
     from evo_libra.explain.candidates import candidates_of
+    from evo_libra.problem.figures import system_watts
 
     missing = [column for column in limits if column not in front.objectives]
     more: dict[str, FloatArray] = {}
@@ -223,7 +224,8 @@ def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, floa
         figures = problem.measure(problem.read(front.frame["design"].to_list()), timed=bool(_TIMED & set(missing)))
         more = {"time_ms": figures.time * 1e3, "cost_usd": figures.cost, "power_kW": figures.watts / 1e3}
         if problem.book is not None:
-            more[_ORDER_COST] = problem.book.order_usd(problem.read(front.frame["design"].to_list()))
+            more["order_cost_usd"] = problem.book.order_usd(problem.read(front.frame["design"].to_list()))
+            more["system_power_kW"] = system_watts(figures) / 1e3
         if "power_kW" in missing and not problem.pricing.kits:
             raise InputError(f"the prices of '{problem.name}' are per bandwidth, and nothing says what it draws")
         more |= _of_tokens(problem, figures, missing)
