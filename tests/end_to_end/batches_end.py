@@ -160,3 +160,5 @@ if __name__ == "__main__":
 # none wrong. Of 12 more one printed a traceback without threads to start: from the fifth thread on reports were lost
 # with their callbacks, and with three or four a batch lived on for 95 s and more. Each number of threads from 0 to 8,
 # with one and two workers, ends at once since. These are 194 of 200.
+# Since then 200 batches in a row on one commit, seed 0, in 992 s beside other work: none wrong; 30 of them without a
+# fault, 37 with killed and 34 with stopped workers, 28 with lost reports, 27 asked to end, 22 with little memory.
