@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from evo_libra.explain.candidates import Candidates
 from evo_libra.explain.hour_price import answer_tokens
 from evo_libra.explain.labels import TOKEN_SECONDS, per_what
@@ -12,12 +14,15 @@ from evo_libra.explain.verdict_record import OneOut, Verdict, with_text
 from evo_libra.front.families import short_network
 from evo_libra.network.orders.failures import part_of
 from evo_libra.optimality.order_fronts import front_of_orders
-from evo_libra.problem.bands import bands_of
+from evo_libra.problem.bands import Band, bands_of
+from evo_libra.problem.class_bands import step_factors
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.figures import NONE_LEFT, Figures, has_tokens, tokens_one_out, tokens_per_second, users
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
 from evo_libra.quantities import time_text
+from evo_libra.workload.plans.step_class import FIRST_TOKEN
+from evo_libra.workload.plans.step_class import TIME as TIMES
 
 _MEGA = 1e6
 _RATE, _ONE_OUT = "tokens-per-s", "tokens-per-s-one-out"
@@ -33,19 +38,20 @@ def with_load(said: Verdict, found: Candidates, *, problem: Problem, designs: Se
     ----------
     designs : the rows of candidates in the notation.
     """
-    carried = Carried(problem, problem.measure(problem.read(list(designs))), _asked_rate(found, problem))
+    carried = Carried(problem, problem.measure(problem.read(list(designs))), _asked_rate(found, problem, _RATE))
     row = found.ids.tolist().index(said.id)
     asked = [_RATE_ASKED] if TOKEN_SECONDS in found.limits and TOKEN_SECONDS not in found.objectives else []
-    out = carried.one_out(row, designs[row])
+    out = carried.one_out(row, designs[row], _asked_rate(found, problem, _ONE_OUT))
     if out is not None and out.tokens_per_s < out.asked and found.money:
         out = carried.spare_order(out, found.money, float(found.figures[found.money][row]))
     it_is = " ".join([said.it_is, *carried.sentences(row, designs[row])])
     return with_text(replace(said, it_is=it_is, notes=(*asked, *said.notes), one_out=out), found.noun, 0.0)
 
 
-def _asked_rate(found: Candidates, problem: Problem) -> float:
-    """Return the tokens/s that file and limits ask for; 0 where they ask for none."""
-    of_file = [one.limit / one.objective for one in problem.constraints if one.quantity == _RATE and not one.at_most]
+def _asked_rate(found: Candidates, problem: Problem, *quantities: str) -> float:
+    """Return the tokens/s that limits on some quantities of the file, and given ones, ask for; 0 for none."""
+    lower = [one for one in problem.constraints if one.quantity in quantities and not one.at_most]
+    of_file = [one.limit / one.objective for one in lower]
     given = found.limits.get(TOKEN_SECONDS)
     return max([*of_file, *([] if given is None else [_MEGA / given])], default=0.0)
 
@@ -75,27 +81,45 @@ class Carried:
         rate, answer = float(tokens_per_second(self.figures)[row]), answer_tokens(self.problem)
         answers = "" if answer is None else f" ({rate / answer:.3g} answers/s)"
         yield f"It carries {rate:,.5g} tokens/s{answers}: {waits}."
-        yield from self._band(rate, design)
-
-    def _band(self, rate: float, design: str) -> Iterator[str]:
-        """Yield between which rates its band is, and whether the lower one is less than what is asked."""
-        band = bands_of(self.problem, self.problem.read([design]))[0].get(TIME.column)
-        if band is not None:
+        if (band := self._band(design)) is not None:
             low, high = rate / band.high_factor, rate / band.low_factor
             short = f": it may carry less than the {self.rate:,.5g} asked" if low < self.rate else ""
             yield f"Its band is {low:,.5g} to {high:,.5g} tokens/s{short}."
+        yield from self._late(row, design)
 
-    def one_out(self, row: int, design: str) -> OneOut | None:
-        """Return what a design carries while a server or a tray is out; None of NPUs that are bought alone."""
+    def _band(self, design: str) -> Band | None:
+        return bands_of(self.problem, self.problem.read([design]))[0].get(TIME.column)
+
+    def _late(self, row: int, design: str) -> Iterator[str]:
+        """Yield the limits of users that a design keeps, and may break within its band."""
+        served, population = users(self.figures), self.problem.read([design])
+        factors = [step_factors(self.problem, population, loop) for loop in self.problem.time.loops]
+        for name, what, seconds in (("ttft", FIRST_TOKEN, served.first), ("tpot", TIMES, served.token)):
+            ends = [each[what][1] for each in factors if what in each]
+            limits = [
+                one.limit / one.objective for one in self.problem.constraints if one.quantity == name and one.at_most
+            ]
+            late, allowed = float(seconds[row]) * max(ends, default=1.0), min(limits, default=np.inf)
+            if late > allowed:
+                yield f"Its {name} may be up to {time_text(1e3 * late)}, over the {time_text(1e3 * allowed)} allowed."
+
+    def one_out(self, row: int, design: str, asked: float) -> OneOut | None:
+        """Return what a design carries while a server or a tray is out; None of NPUs that are bought alone.
+
+        Parameters
+        ----------
+        asked : tokens/s that must be carried then, too.
+        """
         book = self.problem.book
         if book is None or not has_tokens(self.figures):
             return None
         order = book.orders[int(book.place(self.problem.read([design]))[0])]
         left, share = tokens_one_out(self.figures), users(self.figures).left
         assert share is not None, "orders know it"  # noqa: S101 - internal error
+        rate, band = 0.0 if share[row] <= NONE_LEFT else float(left[row]), self._band(design)
         return OneOut(
-            part=part_of(order, book.products), asked=self.rate,
-            tokens_per_s=0.0 if share[row] <= NONE_LEFT else float(left[row]), spared=bool(share[row] >= 1.0),
+            part=part_of(order, book.products), asked=max(self.rate, asked), tokens_per_s=rate,
+            low_tokens_per_s=None if band is None else rate / band.high_factor, spared=bool(share[row] >= 1.0),
         )  # fmt: skip
 
     def spare_order(self, out: OneOut, money: str, usd: float) -> OneOut:

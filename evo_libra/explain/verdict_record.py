@@ -54,7 +54,8 @@ class OneOut:
     Attributes
     ----------
     part : what is out.
-    tokens_per_s : that are left; `asked` : those that must be served, 0 where no rate is asked.
+    tokens_per_s : that are left, and at the lower end of their band; `asked` : those that must be served, 0 where no
+        rate is asked.
     spared : whether spare NPUs take its place.
     name : of the cheapest order of the file that carries what is asked even so, empty where it is not known; `none` :
         there is none.
@@ -64,6 +65,7 @@ class OneOut:
     part: str
     tokens_per_s: float
     asked: float
+    low_tokens_per_s: float | None = None
     spared: bool = False
     name: str = ""
     none: bool = False
@@ -162,7 +164,8 @@ def _one_out_text(out: OneOut, word: str) -> str:
         return "spare NPUs take its place."
     left = f"it carries {out.tokens_per_s:,.5g} tokens/s" if out.tokens_per_s else "it carries nothing"
     if out.tokens_per_s >= out.asked:
-        return f"{left}."
+        short = out.low_tokens_per_s is not None and out.low_tokens_per_s < out.asked
+        return f"{left}, by its band perhaps less than the {out.asked:,.5g} asked." if short else f"{left}."
     if out.none:
         return f"{left}, and no {word} of the file carries the {out.asked:,.5g} asked then."
     if not out.name:

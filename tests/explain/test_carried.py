@@ -85,6 +85,22 @@ def test_a_verdict_says_the_band_of_its_rate_and_where_it_is_too_low() -> None:
     assert "With a tray out: spare NPUs take its place." in racks.text
     most = said_of(problem_of("tokens-per-s >= 10 ktoken/s", npus=[8]))
     assert "With a server out: it carries nothing, and no order of the file carries the 10,000 asked" in most.text
+    spare = said_of(problem_of("tokens-per-s-one-out >= 10 ktoken/s"))
+    assert spare.one_out is not None
+    assert spare.one_out.low_tokens_per_s is not None
+    assert spare.one_out.low_tokens_per_s < spare.one_out.tokens_per_s
+    near = problem_of(f"tokens-per-s-one-out >= {spare.one_out.tokens_per_s * 0.99} token/s")
+    assert "by its band perhaps less than the" in said_of(near).text
     open_rate = said_of(problem_of("ttft <= 2 s"))
     assert open_rate.one_out is not None
     assert (open_rate.one_out.asked, open_rate.one_out.name) == (0.0, "")
+
+
+def test_a_verdict_says_which_waits_may_be_over_their_limits() -> None:
+    problem = problem_of("tokens-per-s >= 10 ktoken/s")
+    found = search(problem, engine="exhaustive").frame
+    wait = float(found["tpot_ms"][said_of(problem).id])
+    tight = said_of(problem_of("tokens-per-s >= 10 ktoken/s", f"tpot <= {wait * 1.001} ms"))
+    (late, allowed) = re.findall(r"Its tpot may be up to ([\d.]+) ms, over the ([\d.]+) ms allowed", tight.text)[0]
+    assert float(late) > float(allowed)
+    assert "may be up to" not in said_of(problem).text
