@@ -128,7 +128,7 @@ def _beyond_links(
 
 def short_advised(front: Front, advices: Sequence[Advice]) -> Iterator[str]:
     """Yield each design to take in a line or two: its reason, the runner-up, and whether it exceeds its links."""
-    names = _names(front)
+    names = names_by_id(front)
     for one in advices:
         row = one.recommended
         yield f"  {names[row.id]}, {row.title}: {row.reason}"
@@ -138,7 +138,7 @@ def short_advised(front: Front, advices: Sequence[Advice]) -> Iterator[str]:
             yield f"    {one.shares}"
 
 
-def _names(front: Front) -> dict[int, str]:
+def names_by_id(front: Front) -> dict[int, str]:
     """Return what designs are called, by their ids."""
     ids, labels = front.frame["id"].to_list(), labels_of(front)
     return {place: f"#{place} {label}" for place, label in zip(ids, labels, strict=True)}
@@ -146,7 +146,7 @@ def _names(front: Front) -> dict[int, str]:
 
 def advised(front: Front, advices: Sequence[Advice], scenarios: int = 0) -> list[Section]:
     """Return a section of each design to take; scenarios are those of the prices."""
-    found, names = candidates_of(front), _names(front)
+    found, names = candidates_of(front), names_by_id(front)
     return [
         section(f"{names[one.recommended.id]}, {one.recommended.title}", _lines(found, one, names, scenarios))
         for one in advices
@@ -157,12 +157,12 @@ def _lines(found: Candidates, one: Advice, names: Mapping[int, str], scenarios: 
     row = one.recommended
     yield ", ".join(figure_text(column, value, row.between.get(column)) for column, value in row.figures.items())
     if one.design is not None:
-        yield _design_text(one.design)
+        yield design_text(one.design)
     yield f"why: {row.reason}"
     if KNEE not in row.kinds:  # whose reason has them
         yield from _steps(row, per_what(found.money))
     if one.parts:
-        yield f"parts: {_parts_text(one.parts)}"
+        yield f"parts: {parts_text(one.parts)}"
     if row.runner_up is not None:
         yield f"runner-up: {names[row.runner_up]} is {row.runner_up_is}"
     yield from (f"against {at.label} it is {at.it_is}" for at in one.references)
@@ -175,12 +175,12 @@ def _lines(found: Candidates, one: Advice, names: Mapping[int, str], scenarios: 
         yield str(one.shares)
 
 
-def _design_text(design: str) -> str:
+def design_text(design: str) -> str:
     """Return the bandwidths of a design and its plan; of an order, all of its notation, as products have theirs.
 
-    >>> _design_text("RI(4)@chip:700_SW(32)@pod:50 | tp8")
+    >>> design_text("RI(4)@chip:700_SW(32)@pod:50 | tp8")
     '700 50 GB/s per NPU; tp8'
-    >>> _design_text("8 gb200-nvl72 / 1 x 400G / qm9700 tor 2:1 | tp8")
+    >>> design_text("8 gb200-nvl72 / 1 x 400G / qm9700 tor 2:1 | tp8")
     '8 gb200-nvl72 / 1 x 400G / qm9700 tor 2:1; tp8'
     """
     network, bar, plan = design.partition(" | ")
@@ -197,7 +197,8 @@ def _steps(row: Recommended, per: str) -> Iterator[str]:
         yield f"price of a ms: {', '.join(texts)}"
 
 
-def _parts_text(parts: Sequence[PartCost]) -> str:
+def parts_text(parts: Sequence[PartCost]) -> str:
+    """Return the most expensive parts, and what the others cost together."""
     shown = [
         f"{'' if one.pieces is None else f'{pieces(one.pieces)} '}{one.part} {money_text(one.cost_usd, 3)}"
         for one in parts[:_SHOWN_PARTS]

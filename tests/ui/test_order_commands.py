@@ -334,4 +334,12 @@ def test_a_rate_of_requests_is_one_of_tokens_of_answers(
         found.append(json.loads(capsys.readouterr().out))
     assert found[0]["limits"] == found[1]["limits"] == {"time_per_Mtoken_s": 200.0}
     assert found[0]["verdict"] == found[1]["verdict"]
+    bought = found[0]["bought"]
+    assert bought["id"] == found[0]["verdict"]["id"]
+    assert sum(part["cost_usd"] for part in bought["parts"]) == pytest.approx(bought["order_cost_usd"], abs=0.01)
+    assert run(["recommend", "last", "--seconds", "0"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"to buy tpot {bought['tpot_ms']:.5g} ms" in shown or bought["id"] in [
+        one["id"] for one in found[0]["recommended"]
+    ]
     assert found[0]["verdict"]["it_is"].startswith("It is the cheapest order within tokens/s >= 5,000, at ")

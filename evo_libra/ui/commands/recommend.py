@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,31 +13,23 @@ from evo_libra.errors import InputError
 from evo_libra.named_code import trust_files
 from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.shared import Json, MovedProblem, RunName, TrustCode, app
+from evo_libra.ui.tables.limits import limited_candidates, limits_of
 from evo_libra.ui.tables.named_runs import known_problem, run_folder
 from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_sections
 from evo_libra.ui.tables.what_if import Changes, changed
 
 if TYPE_CHECKING:
-    from evo_libra.arrays import FloatArray
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.explain.advice import Advice, Certainty
-    from evo_libra.explain.candidates import Candidates
     from evo_libra.explain.sheet import Section
     from evo_libra.explain.verdict_record import Verdict
     from evo_libra.front.front import Front
-    from evo_libra.problem.figures import Figures
     from evo_libra.problem.problem import Problem
     from evo_libra.timing.quirks import Warned
     from evo_libra.ui.tables.answers import Recommend as Answer
 
 Several = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
 _SCENARIOS, _SEED = 1000, 0
-_LIMITS = {
-    "max_cost": "cost_usd", "max_power": "power_kW", "max_time": "time_ms", "deadline": "training_days",
-    "rate": "time_per_Mtoken_s",
-}  # fmt: skip
-_OF_ORDERS = {"max_cost": "order_cost_usd", "max_power": "system_power_kW"}
-_TIMED = {"time_ms", "training_days", "time_per_Mtoken_s"}
 
 
 @app.command
@@ -99,6 +90,7 @@ def recommend(  # noqa: PLR0913 - options of a command
     from evo_libra.experiment.store.folder import DONE, RunFolder
     from evo_libra.explain.advice import advice, advised
     from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.explain.to_buy import section_to_buy, to_buy
     from evo_libra.explain.verdict import verdict
     from evo_libra.optimality.scope import EXACT_FRONT
     from evo_libra.problem.designs import announced, notes_of
@@ -111,30 +103,32 @@ def recommend(  # noqa: PLR0913 - options of a command
     if not len(front):
         raise InputError(f"the front of {folder.path} is empty")
     built = known_problem(folder, problem)
-    limits = _limits(
+    limits = limits_of(
         {"max_cost": max_cost, "max_power": max_power, "max_time": max_time, "deadline": deadline, "rate": rate},
         built,
         order=front.noun == "order",
     )
     exact = problem is None and (folder.read_json(DONE).get("claim") or "").startswith(EXACT_FRONT)
-    hourly, found = _value(value), _candidates(front, built, limits)
+    hourly, found = _value(value), limited_candidates(front, built, limits)
     answer = verdict(front, found, built, hourly)
     changes = Changes(price=price, power=power, fail=fail, npus=npus, workload=workload, without=without)
     ifs = changed(
         changes, folder, front, found, built, name=problem, value=hourly,
-        candidates=lambda front, built: _candidates(front, built, limits),
+        candidates=lambda front, built: limited_candidates(front, built, limits),
     )  # fmt: skip
     if plot is not None:
         ifs.write(plot)
     sure = _certainty(folder, built, front, seconds, exact=exact)
+    bought = to_buy(front, found, answer.id, built, sure)
     advices = advice(front, found, built, sure=sure, points=folder.read_references().points)
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
     taken = [one.design for one in advices if one.design is not None]
     notes = [] if built is None else [*notes_of(built), *announced(built, taken)]
     if as_json:
         printed: Answer = {
-            "verdict": answer, "what_if": ifs.ifs, "assumptions": ifs.tornado, "result": str(folder.path),
-            "question": front.noun, "limits": limits, "designs": len(front), "warnings": notes, "recommended": advices,
+            "verdict": answer, "bought": bought, "what_if": ifs.ifs, "assumptions": ifs.tornado,
+            "result": str(folder.path), "question": front.noun, "limits": limits, "designs": len(front),
+            "warnings": notes, "recommended": advices,
         }  # fmt: skip
         print_json({**plain(printed), **label, **plain(sure)})
     else:
@@ -144,7 +138,9 @@ def recommend(  # noqa: PLR0913 - options of a command
         print_folded(*answer.sentences)
         print()
         ifs.show()
-        print_sections([*advised(front, advices, sure.scenarios or 0), _sure_section(sure, notes, advices)])
+        known = any(one.recommended.id == bought.id for one in advices)
+        first = [] if known else [section_to_buy(front, found, bought, sure.scenarios or 0)]
+        print_sections([*first, *advised(front, advices, sure.scenarios or 0), _sure_section(sure, notes, advices)])
         print_folded(*label.values())
     return 0
 
@@ -164,46 +160,6 @@ def _sure_section(sure: Certainty, notes: Sequence[Warned], advices: Sequence[Ad
     return section("how sure that is", stopped, scope, missing, map(str, notes))
 
 
-def _limits(asked: Mapping[str, str | None], problem: Problem | None, *, order: bool) -> dict[str, float]:
-    """Return limits by column; cost and power of an order are those of all of it."""
-    from evo_libra.front.selection import in_unit_of
-    from evo_libra.ui.tables.rates import tokens_per_second
-
-    found = {}
-    for option, text in asked.items():
-        if text is not None:
-            column = _OF_ORDERS.get(option, _LIMITS[option]) if order else _LIMITS[option]
-            try:
-                if option == "rate":
-                    found[column] = 1e6 / tokens_per_second(text, lambda: _tokens_of_answer(problem))
-                else:
-                    found[column] = _days(text) if option == "deadline" else in_unit_of(column, text)
-            except InputError as error:
-                raise InputError(f"--{option.replace('_', '-')}: {error}") from None
-    return found
-
-
-def _days(text: str) -> float:
-    """Return the days of a duration; an `InputError` says that it is none."""
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|min|h|days?|d)?", text.strip())
-    if match is None or not float(match[1]):
-        raise InputError(f"found '{text}'; a duration above 0 in s, min, h or d is needed, such as 30d")
-    return float(match[1]) * _DAYS[(match[2] or "d").removesuffix("ays").removesuffix("ay")]
-
-
-def _tokens_of_answer(problem: Problem | None) -> float:
-    """Return the tokens of an answer of the only served workload; an `InputError` says that it is not the only one."""
-    from evo_libra.explain.hour_price import answer_tokens
-
-    known = None if problem is None else answer_tokens(problem)
-    if known is None:
-        raise InputError("requests per second need a problem of one served workload; give tokens, such as 5Mtoken/s")
-    return known
-
-
-_DAYS = {"s": 1 / 86400, "min": 1 / 1440, "h": 1 / 24, "d": 1.0}
-
-
 def _value(text: str | None) -> float | None:
     from evo_libra.explain.hour_price import read_value
 
@@ -211,44 +167,6 @@ def _value(text: str | None) -> float | None:
         return None if text is None else read_value(text)
     except InputError as error:
         raise InputError(f"--value: {error}") from None
-
-
-def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, float]) -> Candidates:
-    """Return the candidates with the figures that are limited, some of which may be no objectives."""
-    from evo_libra.explain.candidates import candidates_of
-    from evo_libra.problem.figures import system_watts
-
-    missing = [column for column in limits if column not in front.objectives]
-    more: dict[str, FloatArray] = {}
-    if missing and problem is not None:
-        figures = problem.measure(problem.read(front.frame["design"].to_list()), timed=bool(_TIMED & set(missing)))
-        more = {"time_ms": figures.time * 1e3, "cost_usd": figures.cost, "power_kW": figures.watts / 1e3}
-        if problem.book is not None:
-            more["order_cost_usd"] = problem.book.order_usd(problem.read(front.frame["design"].to_list()))
-            more["system_power_kW"] = system_watts(figures) / 1e3
-        if "power_kW" in missing and not problem.pricing.kits:
-            raise InputError(f"the prices of '{problem.name}' are per bandwidth, and nothing says what it draws")
-        more |= _of_tokens(problem, figures, missing)
-    return candidates_of(front, limits, {column: more[column] for column in missing if column in more})
-
-
-def _of_tokens(problem: Problem, figures: Figures, asked: Sequence[str]) -> dict[str, FloatArray]:
-    """Return the days of the training that the file describes, and the seconds of a million tokens, where asked."""
-    from evo_libra.explain.choice import TRAINING_DAYS
-    from evo_libra.explain.hour_price import training_tokens
-    from evo_libra.explain.labels import TOKEN_SECONDS
-    from evo_libra.problem.objectives import PLAIN
-
-    found: dict[str, FloatArray] = {}
-    if not {TOKEN_SECONDS, TRAINING_DAYS} & set(asked):
-        return found
-    total, known = training_tokens(problem), figures.training is not None and figures.training.tokens is not None
-    if not known:
-        raise InputError(f"'{problem.name}' has no tokens; --deadline and --rate need a model with training or serving")
-    found[TOKEN_SECONDS] = PLAIN["tokens-per-s"].minimised(figures)
-    if TRAINING_DAYS in asked and total is None:
-        raise InputError(f"'{problem.name}' does not say how many tokens are trained; give `training.tokens`")
-    return found | ({} if total is None else {TRAINING_DAYS: found[TOKEN_SECONDS] * total / 1e6 * _DAYS["s"]})
 
 
 def _certainty(

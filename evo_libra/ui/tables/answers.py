@@ -21,6 +21,7 @@ from evo_libra.explain.record_schema import TABLE, Schema, Schemas, merged
 from evo_libra.explain.references import ReferenceKeys
 from evo_libra.explain.system_views import SystemRow
 from evo_libra.explain.time_record import OptimizerStream, Size, WorkloadTime
+from evo_libra.explain.to_buy import ToBuy
 from evo_libra.explain.tornado import Tornado
 from evo_libra.explain.verdict_record import Verdict
 from evo_libra.explain.what_if import WhatIf
@@ -73,6 +74,7 @@ class Recommend(TypedDict):
     """The answer of ``recommend``, without the record of how certain it is."""
 
     verdict: Verdict
+    bought: ToBuy
     what_if: Sequence[WhatIf]
     assumptions: Tornado | None
     result: str
