@@ -80,6 +80,12 @@ class Question:
         return known if self.sequences is None else self.sequences
 
     @property
+    def rate_text(self) -> str:
+        """The rate that must be served, in requests where these are whole."""
+        requests = (self.rate or 0.0) / ANSWER
+        return f"{requests:.12g} request/s" if requests.is_integer() else f"{self.rate:.12g} token/s"
+
+    @property
     def assumed(self) -> str:
         """Figures that the user has not stated and that decide the answer; empty for none."""
         if self.task == "serving":
@@ -125,7 +131,7 @@ def question_file(asked: Question) -> str:
     limits = [f'"order-cost <= {asked.budget}"'] if asked.budget else []
     limits += ['"ttft <= 2 s"', '"tpot <= 50 ms"'] if asked.task == "serving" else []
     what = "tokens-per-s-one-out" if asked.one_out else "tokens-per-s"
-    limits += [f'"{what} >= {asked.rate:.12g} token/s"'] if asked.rate else []
+    limits += [f'"{what} >= {asked.rate_text}"'] if asked.rate else []
     exact = asked.task == "serving" and asked.npus % 8 == 0 and all("nvl72" not in one for one in asked.systems)
     count = str(asked.npus) if exact else f"{{about: {asked.npus}, within: 0.02}}"
     if asked.rate and asked.npus % 8 == 0:

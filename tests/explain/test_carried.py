@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evo_libra import load_problem, search
+from evo_libra.errors import InputError
 from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.failed_part import degraded
 from evo_libra.explain.verdict import verdict
@@ -104,3 +105,19 @@ def test_a_verdict_says_which_waits_may_be_over_their_limits() -> None:
     (late, allowed) = re.findall(r"Its tpot may be up to ([\d.]+) ms, over the ([\d.]+) ms allowed", tight.text)[0]
     assert float(late) > float(allowed)
     assert "may be up to" not in said_of(problem).text
+
+
+@pytest.mark.parametrize("text", ["tokens-per-s >= 20 request/s", "tokens-per-s-one-out >= 0.02 krequests/s"])
+def test_a_limit_in_requests_is_one_of_tokens_of_answers(text: str) -> None:
+    """An answer has 500 tokens."""
+    (found,) = (one for one in problem_of(text).constraints if one.text == text)
+    assert found.limit / found.objective == pytest.approx(ASKED)
+
+
+def test_requests_have_tokens_only_where_one_workload_answers_them() -> None:
+    served = {"input": 1000, "output": 500, "concurrency": 4}
+    two = [{"model": "llama-3.1-8b", "serving": served, "name": name, "parallelism": {"tp": 1}} for name in "ab"]
+    trained = [{"model": "llama-3.1-8b", "training": {"sequence": 8192, "global_batch": 64}, "parallelism": {"tp": 8}}]
+    for workloads in (two, trained):
+        with pytest.raises(InputError, match=r"requests per second need a single workload, which is served, with"):
+            problem_of("tokens-per-s >= 20 request/s", workloads=workloads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,8 @@ from evo_libra.problem.pricing.catalog import kits_of
 from evo_libra.problem.system_bill import SystemBill
 from evo_libra.problem.time_models.registry import time_kind
 
+_REQUESTS = re.compile(r"(?<![\d.])(?P<number>\d{1,15}(?:\.\d{0,15})?)\s{0,9}(?P<kilo>k?)requests?/s(?![A-Za-z/])")
+_KILO = 1e3
 _PARTS = "needs a catalogue of parts: others have no watts"
 
 
@@ -48,7 +51,7 @@ class GoalLoader:
         mistakes = []
         for index, text in enumerate(self.spec.constraints):
             try:
-                these = parse_constraint(text, dimensions, catalog.families, tco)
+                these = self._constraint(text, dimensions, catalog, tco)
                 found += these
                 limited = [(c.quantity, c.measure.needs) for c in these if c.measure is not None]
                 refused = refusal(limited, {} if kits_of(catalog) else {WATTS: _PARTS})
@@ -59,6 +62,24 @@ class GoalLoader:
         if mistakes:
             raise InputError(mistakes)
         return tuple(found)
+
+    def _constraint(
+        self, text: str, dimensions: int, catalog: Catalog, tco: TotalCostOfOwnership | None
+    ) -> tuple[Constraint, ...]:
+        """Return the constraints of a line; requests per second are answers of the only workload, in tokens."""
+        in_tokens = _REQUESTS.sub(lambda match: self._tokens(match, text), text)
+        found = parse_constraint(in_tokens, dimensions, catalog.families, tco)
+        return found if in_tokens == text or len(found) > 1 else (replace(found[0], text=text),)
+
+    def _tokens(self, match: re.Match[str], text: str) -> str:
+        served, *others = (workload.serving for workload in self.spec.workloads)
+        if others or served is None or served.output is None:
+            raise InputError(
+                f"'{text}': requests per second need a single workload, which is served, with `output`; give tokens, "
+                "such as 10 ktoken/s"
+            )
+        rate = float(match["number"]) * (_KILO if match["kilo"] else 1.0) * served.output
+        return f"{rate:.17g} token/s"
 
     def limits(
         self,
