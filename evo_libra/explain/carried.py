@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from evo_libra.explain.candidates import Candidates
 from evo_libra.explain.hour_price import answer_tokens
 from evo_libra.explain.labels import TOKEN_SECONDS, per_what
+from evo_libra.explain.step_report import first_tokens
 from evo_libra.explain.verdict_record import OneOut, Verdict, with_text
-from evo_libra.front.families import short_network
 from evo_libra.network.orders.failures import part_of
 from evo_libra.optimality.order_fronts import front_of_orders
 from evo_libra.problem.bands import Band, bands_of
@@ -24,7 +25,10 @@ from evo_libra.quantities import time_text
 from evo_libra.workload.plans.step_class import FIRST_TOKEN
 from evo_libra.workload.plans.step_class import TIME as TIMES
 
-_MEGA = 1e6
+if TYPE_CHECKING:
+    from evo_libra.workload.serving.serving_step import ServingStep
+
+_MEGA, _ROUNDING = 1e6, 1e-9
 _RATE, _ONE_OUT = "tokens-per-s", "tokens-per-s-one-out"
 _RATE_ASKED = (
     "The front was not searched for this rate: a constraint on tokens-per-s in the file finds the cheapest one of all."
@@ -38,21 +42,22 @@ def with_load(said: Verdict, found: Candidates, *, problem: Problem, designs: Se
     ----------
     designs : the rows of candidates in the notation.
     """
-    carried = Carried(problem, problem.measure(problem.read(list(designs))), _asked_rate(found, problem, _RATE))
+    carried = Carried(problem, problem.measure(problem.read(list(designs))), _asked_rate(found.limits, problem, _RATE))
     row = found.ids.tolist().index(said.id)
-    asked = [_RATE_ASKED] if TOKEN_SECONDS in found.limits and TOKEN_SECONDS not in found.objectives else []
-    out = carried.one_out(row, designs[row], _asked_rate(found, problem, _ONE_OUT))
+    given, of_file = found.limits.get(TOKEN_SECONDS), _asked_rate({}, problem, _RATE, _ONE_OUT)
+    asked = [] if given is None or _MEGA / given <= of_file * (1.0 + _ROUNDING) else [_RATE_ASKED]
+    out = carried.one_out(row, designs[row], _asked_rate({}, problem, _ONE_OUT))
     if out is not None and out.tokens_per_s < out.asked and found.money:
         out = carried.spare_order(out, found.money, float(found.figures[found.money][row]))
     it_is = " ".join([said.it_is, *carried.sentences(row, designs[row])])
     return with_text(replace(said, it_is=it_is, notes=(*asked, *said.notes), one_out=out), found.noun, 0.0)
 
 
-def _asked_rate(found: Candidates, problem: Problem, *quantities: str) -> float:
+def _asked_rate(limits: Mapping[str, float], problem: Problem, *quantities: str) -> float:
     """Return the tokens/s that limits on some quantities of the file, and given ones, ask for; 0 for none."""
     lower = [one for one in problem.constraints if one.quantity in quantities and not one.at_most]
     of_file = [one.limit / one.objective for one in lower]
-    given = found.limits.get(TOKEN_SECONDS)
+    given = limits.get(TOKEN_SECONDS)
     return max([*of_file, *([] if given is None else [_MEGA / given])], default=0.0)
 
 
@@ -80,12 +85,25 @@ class Carried:
             return
         rate, answer = float(tokens_per_second(self.figures)[row]), answer_tokens(self.problem)
         answers = "" if answer is None else f" ({rate / answer:.3g} answers/s)"
-        yield f"It carries {rate:,.5g} tokens/s{answers}: {waits}."
+        yield f"Its plan carries {rate:,.5g} tokens/s{answers}: {waits}."
         if (band := self._band(design)) is not None:
             low, high = rate / band.high_factor, rate / band.low_factor
             short = f": it may carry less than the {self.rate:,.5g} asked" if low < self.rate else ""
             yield f"Its band is {low:,.5g} to {high:,.5g} tokens/s{short}."
+        yield from self._steady(design)
         yield from self._late(row, design)
+
+    def _steady(self, design: str) -> Iterator[str]:
+        """Yield when first tokens come in a steady state; nothing of several workloads, and of plans without one."""
+        population = self.problem.read([design])
+        pinned = self.problem.pinned(population)
+        loop, *others = pinned.time.loops
+        if others:
+            return
+        mean, most = first_tokens(pinned, loop, cast("ServingStep", loop.workload), population)
+        if mean is not None and most is not None:
+            when = f"after {time_text(mean)} on average, within {time_text(most)} for 19 of 20"
+            yield f"In a steady state a first token comes {when}."
 
     def _band(self, design: str) -> Band | None:
         return bands_of(self.problem, self.problem.read([design]))[0].get(TIME.column)
@@ -129,13 +147,13 @@ class Carried:
         ----------
         money : a column, where the order that is bought has `usd`.
         """
-        wanted = [one for one in self.problem.objectives if one.column == money]
         text = f"{_ONE_OUT} >= {self.rate:.12g} token/s"
         limits = parse_constraint(text, len(self.figures.npus), ())
-        problem = replace(self.problem, objectives=tuple(wanted), constraints=(*self.problem.constraints, *limits))
-        best = front_of_orders(problem) if wanted else None
+        problem = replace(self.problem, constraints=(*self.problem.constraints, *limits))
+        best = front_of_orders(problem)
         if best is None or not len(best.designs):
             return replace(out, none=best is not None)
-        name = short_network(problem.notation.written(best.designs.population(problem))[0])
-        more = None if per_what(money) else float(best.objectives[0, 0]) - usd
-        return replace(out, name=name, costs_usd=more)
+        price = best.objectives[[one.column for one in self.problem.objectives].index(money)]
+        cheapest = int(price.argmin())
+        design = problem.notation.written(best.designs.select(np.array([cheapest])).population(problem))[0]
+        return replace(out, design=design, costs_usd=None if per_what(money) else float(price[cheapest]) - usd)

@@ -21,7 +21,10 @@ _FIRST = ("ttft_one_user_ms", "ttft_ms")
 _REQUESTED = ("tpot_ms", "request_ms", "energy_per_token_J", "usd_per_Mtoken")
 """Figures of serving that are as much larger as a token takes longer."""
 
-_RATES = ("samples_per_s", "samples_per_s_per_npu", "tokens_per_s", "tokens_per_s_per_npu", "model_flop_utilisation")
+_RATES = (
+    "samples_per_s", "samples_per_s_per_npu", "tokens_per_s", "tokens_per_s_per_npu", "tokens_per_s_one_out",
+    "model_flop_utilisation",
+)  # fmt: skip
 """Figures that are as much smaller."""
 
 

@@ -46,6 +46,15 @@ def limit_text(column: str, limit: float) -> str:
     return f"{noun(column)} <= {value_text(column, limit)}"
 
 
+def reached_text(column: str, value: float) -> str:
+    """Return a figure of a column as limits on it are written.
+
+    >>> reached_text("training_days", 6.1), reached_text("time_per_Mtoken_s", 100.0)
+    ('6.1 days', '10,000 tokens/s')
+    """
+    return f"{_tokens_text(value)} tokens/s" if column == TOKEN_SECONDS else value_text(column, value)
+
+
 def best_text(column: str, value: float) -> str:
     """Return the best figure of a column that is minimised.
 

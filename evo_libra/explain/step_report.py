@@ -8,7 +8,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.explain.time_record import Memory, OptimizerStream, Serving, Simulated, Training
-from evo_libra.problem.figures import system_watts
+from evo_libra.problem.figures import NONE_LEFT, left_of, system_watts
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop, channel_of
@@ -189,6 +189,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         request_ms=request / _MILLI,
         tokens_per_s=rate,
         tokens_per_s_per_npu=rate / float(first.npus[:, 0].prod()),
+        tokens_per_s_one_out=_one_out(problem, loop, first, rate),
         **_costs(problem, first),
         prefill_ms=_split(step.phases.prefill, seconds_of),
         decode_ms=_split(step.phases.decode, seconds_of),
@@ -197,6 +198,23 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         not_simulated=reason,
         memory=memory_of(problem, step, first),
     )
+
+
+def _one_out(problem: Problem, loop: WeightedLoop, first: Population, rate: float) -> float | None:
+    """Return the tokens/s of a workload that are left while a server or a tray is out."""
+    npu, known = problem.sources.npu, loop.workload.groups_that_answer
+    if npu.stopped is None or known is None:
+        return None
+    groups, size = known
+    left = float(left_of(groups, size, npu.stopped[npu.place(first.technology)])[0])
+    return rate * left if left > NONE_LEFT else 0.0
+
+
+def first_tokens(
+    problem: Problem, loop: WeightedLoop, step: ServingStep, population: Population
+) -> tuple[float | None, float | None]:
+    """Return ms of first tokens of the first design in a steady state, on average and for 19 of 20; None as there."""
+    return _under_load(step, traffic_seconds(problem, loop, population))
 
 
 def _under_load(step: ServingStep, seconds_of: SecondsOf) -> tuple[float | None, float | None]:

@@ -48,6 +48,12 @@ class SystemViews:
     systems: tuple[SystemRow, ...]
     absent: tuple[str, ...]
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The designs whose networks the sentences on what is absent name."""
+        texts = [(row.design, row.design.partition(" | ")[0]) for row in self.systems]
+        return tuple(design for design, network in texts if any(f", {network}, " in text for text in self.absent))
+
 
 def views_of(problem: SearchProblem, front: Front) -> SystemViews | None:
     """Return the views of a problem of orders and its front; None of another problem."""

@@ -115,6 +115,7 @@ class Serving:
     prefill_parallelism : of replicas that only process prompts, where it differs.
     ttft_mean_ms, ttft_p95_ms : to the first token in a steady state, on average and of all but one in twenty; `ttft_ms`
         is the mean where all ask at once. None of plans with pipelines, pools or expansion memory.
+    tokens_per_s_one_out : while a server, or a tray of a rack, is out; None of what is no order.
     prefill_ms : of a prompt; `decode_ms` : of a step that gives each user of a replica a token.
     simulated : what a simulation says; `not_simulated` : why there is none.
     between : ends of the bands of figures, by their keys; empty where nothing alike was measured.
@@ -136,6 +137,7 @@ class Serving:
     request_ms: float
     tokens_per_s: float
     tokens_per_s_per_npu: float
+    tokens_per_s_one_out: float | None = None
     energy_per_token_J: float | None = None
     usd_per_Mtoken: float | None = None
     prefill_ms: Mapping[str, float]

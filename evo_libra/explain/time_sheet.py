@@ -174,6 +174,8 @@ def _users(serving: Serving, powered: str) -> Iterator[str]:
         yield f"in a steady state the first token after {mean} on average, within {most} for 19 of 20"
     rate, each = _figure(serving, "tokens_per_s", "tokens/s"), number(serving.tokens_per_s_per_npu)
     yield f"{rate}, {each} on each {serving.npu}"
+    if serving.tokens_per_s_one_out is not None:
+        yield f"{_figure(serving, 'tokens_per_s_one_out', 'tokens/s')} while a server, or a tray of a rack, is out"
     if serving.simulated is not None:
         yield from _simulated(serving.simulated)
     if serving.not_simulated:

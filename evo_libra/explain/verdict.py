@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray
 from evo_libra.errors import InfeasibleError, InputError
 from evo_libra.explain.candidates import Candidates, candidates_of
-from evo_libra.explain.choice import Choice
+from evo_libra.explain.choice import TRAINING_DAYS, Choice
 from evo_libra.explain.hour_price import HourPrice, hour_price
-from evo_libra.explain.labels import limit_text, per_what, percent
+from evo_libra.explain.labels import TOKEN_SECONDS, limit_text, per_what, percent, reached_text
 from evo_libra.explain.reasons import difference_and_band, nothing_within
 from evo_libra.explain.recommend import recommend
 from evo_libra.explain.verdict_record import (
@@ -34,11 +35,15 @@ from evo_libra.explain.verdict_record import (
 )
 from evo_libra.front.families import labels_of, short_network, short_plans
 from evo_libra.front.front import Front
+from evo_libra.problem.bands import bands_of
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import TIME, SearchProblem
 from evo_libra.problem.question import FABRIC
 from evo_libra.quantities import money_text, number
+
+if TYPE_CHECKING:
+    from evo_libra.explain.verdict_basis import Basis
 
 _MS_PER_DAY = 8.64e7
 _WAITING = "Time has no price here, as users wait for it"
@@ -63,7 +68,8 @@ def verdict(
     if designs is None or not isinstance(problem, Problem):
         return said
     row = found.ids.tolist().index(said.id)
-    said = with_text(replace(said, notes=(*_memory(problem, designs[row]), *said.notes)), found.noun, price.hours)
+    notes = (*_memory(problem, designs[row]), *_late(problem, designs[row], found, row), *said.notes)
+    said = with_text(replace(said, notes=notes), found.noun, price.hours)
     if price.serves:
         from evo_libra.explain.carried import with_load  # noqa: PLC0415 - few problems serve
 
@@ -91,6 +97,19 @@ def _memory(problem: Problem, design: str) -> tuple[str, ...]:
     return memory_note(problem, design)
 
 
+def _late(problem: Problem, design: str, found: Candidates, row: int) -> Iterator[str]:
+    """Yield the given limits on the time of training that a design keeps, and may break within its band."""
+    timed = [column for column in found.limits if column in (TIME.column, TRAINING_DAYS, TOKEN_SECONDS)]
+    band = bands_of(problem, problem.read([design]))[0].get(TIME.column) if timed else None
+    if band is None or problem.time.serves:
+        return
+    for column in timed:
+        high = float(found.figures[column][row]) * band.high_factor
+        if high > found.limits[column]:
+            text = limit_text(column, found.limits[column])
+            yield f"Within its band it may break {text}: its upper end is {reached_text(column, high)}."
+
+
 def _with_other_rail(said: Verdict, rail: OtherRail | None, word: str, hours: float) -> Verdict:
     """Return the verdict with the sum of a second rail, or of one rail less, unless a rival is that order."""
     known = [one.name for one in (said.next_best, said.faster) if one is not None]
@@ -105,15 +124,23 @@ def _of_prices(front: Front, found: Candidates, problem: SearchProblem | None, v
     from evo_libra.explain.price_draws import DRAWN, price_draws  # noqa: PLC0415 - prices per bandwidth have no ranges
     from evo_libra.explain.verdict_basis import basis_of  # noqa: PLC0415 - the same
 
-    draws = price_draws(basis_of(front, found, problem, value))
+    basis = basis_of(front, found, problem, value)
+    draws = price_draws(basis)
     if draws is None:
         return ()
     text = f"With prices drawn from their ranges it is the best in {percent(100.0 * draws.share)} % of {DRAWN:,} draws"
     if draws.rival is None:
         return (f"{text}.",)
-    rival = f"#{int(found.ids[draws.rival])} in {percent(100.0 * draws.rival_share)} %"
+    rival = f"#{int(found.ids[draws.rival])} in {percent(100.0 * draws.rival_share)} %{_as_stated(basis, draws.rival)}"
     unsure = " Known prices do not decide between them." if draws.rival_share >= _UNDECIDED else ""
     return (f"{text}, and {rival}.{unsure}",)
+
+
+def _as_stated(basis: Basis, rival: int) -> str:
+    """Return what a rival loses at stated prices, where sums of money decide."""
+    if not basis.weighs:
+        return ""
+    return f" (as stated it loses {money_text(float(basis.losses(basis.stated)[rival]), 3)})"
 
 
 _UNDECIDED = 0.25

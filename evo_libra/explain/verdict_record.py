@@ -57,8 +57,8 @@ class OneOut:
     tokens_per_s : that are left, and at the lower end of their band; `asked` : those that must be served, 0 where no
         rate is asked.
     spared : whether spare NPUs take its place.
-    name : of the cheapest order of the file that carries what is asked even so, empty where it is not known; `none` :
-        there is none.
+    design : the cheapest order of the file that carries what is asked even so, in the notation; empty where it is not
+        known. `none` : there is none.
     costs_usd : of that order, more than the one that is bought.
     """
 
@@ -67,7 +67,7 @@ class OneOut:
     asked: float
     low_tokens_per_s: float | None = None
     spared: bool = False
-    name: str = ""
+    design: str = ""
     none: bool = False
     costs_usd: float | None = None
 
@@ -144,14 +144,18 @@ def with_text(draft: Verdict, word: str, hours: float) -> Verdict:
         )
     years = hours / _HOURS_PER_YEAR
     if draft.next_best is not None:
-        lines.append(f"Next best: {_rival_text(draft.next_best, years, limited=draft.rule == BY_LIMIT)}")
+        lines.append(f"Next best: {_rival_text(draft.next_best, years, draft.id, limited=draft.rule == BY_LIMIT)}")
     if draft.faster is not None:
-        lines.append(f"Next faster: {_rival_text(draft.faster, years)}")
+        lines.append(f"Next faster: {_rival_text(draft.faster, years, draft.id)}")
     if draft.other_number is not None:
-        lines.append(f"Other number: {_rival_text(draft.other_number, years)}{_as_good(draft)}")
+        lines.append(f"Other number: {_rival_text(draft.other_number, years, draft.id)}{_as_good(draft)}")
     if draft.rail is not None:
         order = draft.rail.order
-        text = f"{draft.rail.missing}." if order is None else _rival_text(order, years, limited=draft.rule == BY_LIMIT)
+        text = (
+            f"{draft.rail.missing}."
+            if order is None
+            else _rival_text(order, years, draft.id, limited=draft.rule == BY_LIMIT)
+        )
         lines.append(f"{draft.rail.name}: {text}")
     if draft.one_out is not None:
         lines.append(f"With a {draft.one_out.part} out: {_one_out_text(draft.one_out, word)}")
@@ -168,10 +172,11 @@ def _one_out_text(out: OneOut, word: str) -> str:
         return f"{left}, by its band perhaps less than the {out.asked:,.5g} asked." if short else f"{left}."
     if out.none:
         return f"{left}, and no {word} of the file carries the {out.asked:,.5g} asked then."
-    if not out.name:
+    if not out.design:
         return f"{left}; a constraint on tokens-per-s-one-out in the file searches for {word}s that carry all."
     more = "" if out.costs_usd is None else f" for {money_text(out.costs_usd, 3)} more"
-    return f"{left}; {out.name} still carries the {out.asked:,.5g} asked{more}."
+    order, _, plan = out.design.partition(" | ")
+    return f"{left}; {order} (with the plan {plan}) still carries the {out.asked:,.5g} asked{more}."
 
 
 _HOURS_PER_YEAR = 8760.0
@@ -202,8 +207,8 @@ def _energy_text(one: Rival) -> str:
     return f" (with {energy} {'more' if one.energy_usd > 0 else 'less'} of energy)"
 
 
-def _rival_text(one: Rival, years: float, *, limited: bool = False) -> str:
-    """Return what a rival costs and saves, and the price of time at which it pays."""
+def _rival_text(one: Rival, years: float, bought: int, *, limited: bool = False) -> str:
+    """Return what a rival costs and saves, and the price of time at which it pays against the design to buy."""
     head = one.name if one.id is None else f"#{one.id} {one.name}"
     if one.costs_usd is None or one.saves_usd is None or one.time_percent is None:
         return f"{head}, which is {one.it_is}."
@@ -215,7 +220,7 @@ def _rival_text(one: Rival, years: float, *, limited: bool = False) -> str:
             return f"{head}, which {costs} and {time}. It does not keep the limits."
         return f"{head}, which {costs} and {time if gains else 'is not faster'}. The limits do not ask for it."
     turn = one.turns_at_usd_per_npu_hour
-    pays = "" if turn is None else f" It pays {'from' if gains else 'below'} {hourly_text(turn)}."
+    pays = "" if turn is None else f" Against #{bought} it pays {'from' if gains else 'below'} {hourly_text(turn)}."
     loss = one.costs_usd - one.saves_usd
     total = f"a {'loss' if loss >= 0 else 'gain'} of {money_text(abs(loss), 3)}"
     return f"{head}, which {costs} and {time}: {total}.{pays}"

@@ -14,7 +14,7 @@ from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.failed_part import degraded
 from evo_libra.explain.verdict import verdict
 from evo_libra.explain.verdict_record import Verdict
-from evo_libra.problem.figures import tokens_one_out, tokens_per_second
+from evo_libra.problem.figures import tokens_one_out, tokens_per_second, users
 from evo_libra.problem.problem import Problem
 
 ASKED = 10_000.0
@@ -49,9 +49,13 @@ def test_the_cheapest_order_that_carries_the_load_with_one_out_is_that_of_all_de
     usd = problem.book.order_usd(drawn)
     bought = float(usd.min())
     assert bought + said.one_out.costs_usd == pytest.approx(usd[kept].min(), rel=1e-12)
-    (other,) = {name.partition(" | ")[0] for name in problem.notation.written(drawn.select(usd == usd[kept].min()))}
-    assert (said.one_out.name, said.one_out.tokens_per_s) == (other, 0.0)
-    assert f"With a server out: it carries nothing; {other} still carries the 10,000 asked for " in said.text
+    cheapest = np.flatnonzero(kept & (usd == usd[kept].min()))
+    waits = users(problem.measure(drawn.select(cheapest))).token
+    design = problem.notation.written(drawn.select(cheapest[[int(waits.argmin())]]))[0]
+    assert (said.one_out.design, said.one_out.tokens_per_s) == (design, 0.0)
+    order, _, plan = design.partition(" | ")
+    text = f"With a server out: it carries nothing; {order} (with the plan {plan}) still carries the 10,000 asked for "
+    assert text in said.text
     spare = search(problem_of("tokens-per-s-one-out >= 10 ktoken/s"), engine="exhaustive").frame["order_cost_usd"]
     assert float(spare.to_numpy().min()) == pytest.approx(usd[kept].min(), rel=1e-12)
 
@@ -94,7 +98,7 @@ def test_a_verdict_says_the_band_of_its_rate_and_where_it_is_too_low() -> None:
     assert "by its band perhaps less than the" in said_of(near).text
     open_rate = said_of(problem_of("ttft <= 2 s"))
     assert open_rate.one_out is not None
-    assert (open_rate.one_out.asked, open_rate.one_out.name) == (0.0, "")
+    assert (open_rate.one_out.asked, open_rate.one_out.design) == (0.0, "")
 
 
 def test_a_verdict_says_which_waits_may_be_over_their_limits() -> None:

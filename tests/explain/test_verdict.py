@@ -61,7 +61,7 @@ def test_a_step_that_costs_more_than_it_saves_is_not_taken() -> None:
         "Buy #1 net1. It does the work for the least money: 11.4 USD per NPU-hour for NPUs over 1 year.",
         (
             "Next best: #0 net0, which costs 10 MUSD more and saves 5.5 MUSD of time (5 % of 1 year): a loss of "
-            "4.5 MUSD. It pays from 22.3 USD per NPU-hour."
+            "4.5 MUSD. Against #1 it pays from 22.3 USD per NPU-hour."
         ),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -140,12 +140,21 @@ def recommend(  # noqa: PLR0913 - options of a command
         ifs.show()
         known = any(one.recommended.id == bought.id for one in advices)
         first = [] if known else [section_to_buy(front, found, bought, sure.scenarios or 0)]
-        print_sections([*first, *advised(front, advices, sure.scenarios or 0), _sure_section(sure, notes, advices)])
+        certain = _sure_section(sure, [*notes, *_other_model(built, result)], advices)
+        print_sections([*first, *advised(front, advices, sure.scenarios or 0), certain])
         print_folded(*label.values())
     return 0
 
 
-def _sure_section(sure: Certainty, notes: Sequence[Warned], advices: Sequence[Advice]) -> Section:
+def _other_model(problem: Problem | None, result: Path) -> Iterator[str]:
+    """Yield how to ask whether the verdict on orders holds under another model of time."""
+    from evo_libra.problem.time_models.libra import LibraTime
+
+    if problem is not None and problem.book is not None and isinstance(problem.time, LibraTime):
+        yield f"`evo-libra rescore {result} --time astra` says whether the verdict holds under the time of ASTRA-sim."
+
+
+def _sure_section(sure: Certainty, notes: Sequence[Warned | str], advices: Sequence[Advice]) -> Section:
     """Return what the proofs and the price scenarios are of, or why there are none, and what concerns all times."""
     from evo_libra.explain.reasons import is_loose
     from evo_libra.explain.sheet import section

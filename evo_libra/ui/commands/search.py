@@ -271,7 +271,7 @@ def _show_front(
     show_references(reference_rows(references.points, front), front.objectives, references.absent)
     if views is not None:
         designs = front.frame.filter(pl.col("id").is_in(named))["design"].to_list()
-        show_systems(views.systems, front.objectives[0], MOST, designs)
+        show_systems(views.systems, front.objectives[0], MOST, [*designs, *views.named])
     print_folded(*missing)
     for name, size in _workloads(problem):
         print_folded(": ".join(filter(None, (f"{name} {groups_text(size)}".strip(), size_text(size)))))

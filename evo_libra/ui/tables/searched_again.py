@@ -146,15 +146,20 @@ class Again:
         of: Callable[[str], str],
     ) -> WhatIf:  # fmt: skip
         """Return the verdict at another number, and between which numbers it turns."""
+        found = self._told(change, assignments(asked), of)
+        names = {asked: found.name}
 
         def holds(number: float) -> bool | None:
             try:
-                return self._told(change, assignments(number), of).holds
+                other = self._told(change, assignments(number), of)
             except InputError:  # no order has such a number, or no plan fits
                 return None
+            names[number] = other.name
+            return other.holds
 
-        found = self._told(change, assignments(asked), of)
-        turn = _beyond(holds, asked, up=asked >= stated) if found.holds else _between(holds, stated, asked)
+        turn = (
+            _beyond(holds, asked, names, up=asked >= stated) if found.holds else _between(holds, stated, asked, names)
+        )
         return replace(found, text=f"{found.text} {turn}")
 
     def _told(self, change: str, assignments: Iterable[str], of: Callable[[str], str]) -> WhatIf:
@@ -191,12 +196,18 @@ def _unstated(section: str, stated: Mapping[str, Any]) -> dict[str, Any]:
     return {key: field.get_default() for key, field in fields.items() if key not in stated}
 
 
-def _beyond(holds: Callable[[float], bool | None], asked: float, *, up: bool) -> str:
+def _beyond(
+    holds: Callable[[float], bool | None], asked: float, names: Mapping[float, str], *, up: bool
+) -> str:  # fmt: skip
     """Return where a verdict that holds at a number turns further on, if it does within some doublings or halvings.
 
-    >>> _beyond(lambda number: number < 900, 400.0, up=True)
-    'It turns between 850 and 900.'
-    >>> _beyond(lambda number: True, 400.0, up=False), _beyond(lambda number: None, 400.0, up=True)
+    Parameters
+    ----------
+    names : of what is bought at each number that `holds` was asked of.
+
+    >>> _beyond(lambda number: number < 900, 400.0, {900.0: "16 racks"}, up=True)
+    'It turns between 850 and 900, to 16 racks.'
+    >>> _beyond(lambda number: True, 400.0, {}, up=False), _beyond(lambda number: None, 400.0, {}, up=True)
     ('It holds down to 100, too.', 'No order or plan is known further on.')
     """
     last = asked
@@ -206,16 +217,18 @@ def _beyond(holds: Callable[[float], bool | None], asked: float, *, up: bool) ->
         if found is None:
             break
         if not found:
-            return _between(holds, last, further)
+            return _between(holds, last, further, names)
         last = further
     way = "up" if up else "down"
     return "No order or plan is known further on." if last == asked else f"It holds {way} to {last:,.6g}, too."
 
 
-def _between(holds: Callable[[float], bool | None], held: float, turned: float) -> str:
-    """Return between which numbers a verdict turns that holds at one and not at another.
+def _between(
+    holds: Callable[[float], bool | None], held: float, turned: float, names: Mapping[float, str] | None = None
+) -> str:  # fmt: skip
+    """Return between which numbers a verdict turns that holds at one and not at another, and to what, if it is named.
 
-    >>> _between(lambda number: number < 500, 400.0, 800.0), _between(lambda number: None, 400.0, 800.0)
+    >>> _between(lambda number: number < 500, 400.0, 800.0), _between(lambda number: None, 800.0, 400.0)
     ('It turns between 475 and 500.', 'It turns between 400 and 800.')
     """
     for _ in range(_HALVINGS):
@@ -224,7 +237,9 @@ def _between(holds: Callable[[float], bool | None], held: float, turned: float) 
         if found is None:
             break
         held, turned = (middle, turned) if found else (held, middle)
-    return f"It turns between {held:,.6g} and {turned:,.6g}."
+    low, high = sorted((held, turned))
+    other = (names or {}).get(turned, "")
+    return f"It turns between {low:,.6g} and {high:,.6g}{f', to {other}' if other else ''}."
 
 
 def _of_any_count(name: str) -> str:
