@@ -90,7 +90,9 @@ class Question:
         """Figures that the user has not stated and that decide the answer; empty for none."""
         if self.task == "serving":
             known = f"requests of 1,000 tokens, answers of {ANSWER}, ttft <= 2 s, tpot <= 50 ms"
-            return known if self.rate else f"{known}, and a cluster that is always full, without `--rate`"
+            if not self.rate:
+                return f"{known}, and a cluster that is always full, without `--rate`"
+            return known if self.one_out else f"{known}, and no server to spare, without `--one-out`"
         whose = ", as its authors trained it" if self.model in _PUBLISHED else ""
         return "" if self.sequences else f"steps of {self.batch:,} sequences of {_SEQUENCE:,} tokens{whose}"
 
