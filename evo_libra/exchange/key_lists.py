@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ def judge(keys: Keys, name: str) -> None:
     A key that changes the model is a mistake, unless it is off. So is one that is not known and that has a word of
     models in its name.
     """
-    lists = key_lists()[name]
+    lists, effectless = key_lists()[name], _any_of(tuple(key_lists()[name].without_effect))
     for path, value in keys.untaken():
         words = str(next((part for part in reversed(path) if isinstance(part, str)), "")).replace("_", "-").lower()
         if keys.is_explained(path):
@@ -57,7 +57,7 @@ def judge(keys: Keys, name: str) -> None:
             keys.taken.add(path)
         elif (why := _first(lists.changes, words)) is not None:
             keys.wrong(path, f"found {value!r:.60}; {why}")
-        elif any(fnmatchcase(words, known) for known in lists.without_effect):
+        elif effectless.match(words):
             keys.taken.add(path)
         elif (effect := _first(lists.approximated, words)) is not None:
             keys.reasons[path] = f"found {value!r:.60}; {effect}"
@@ -68,7 +68,15 @@ def judge(keys: Keys, name: str) -> None:
 
 
 def _first(listed: Mapping[str, str], words: str) -> str | None:
-    return next((text for known, text in listed.items() if fnmatchcase(words, known)), None)
+    if _any_of(tuple(listed)).match(words) is None:
+        return None
+    return next(text for known, text in listed.items() if fnmatchcase(words, known))
+
+
+@lru_cache(maxsize=64)
+def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of all names, as a file may have a hundred thousand keys; of none it matches nothing."""
+    return re.compile("|".join(map(translate, names)) or r"(?!)")
 
 
 def _is_on(value: Any) -> bool:  # noqa: ANN401 - whatever the file has

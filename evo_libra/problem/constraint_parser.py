@@ -63,6 +63,8 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
     rf"|(?P<name>(?:{_LONG})(?![A-Za-z/.])|[A-Za-z][A-Za-z/]*(?:\.\w+)?)|(?P<symbol><=|>=|==|[-+*()\[\]]))"
 )
+_LOOKED_AT = 99
+"""Characters after a token that say what is wrong with it."""
 _SIGNS = {"+": 1.0, "-": -1.0}
 _STRICT = {"<": "<=", ">": ">=", "=": "=="}
 _INDEX = re.compile(r"\s*(?P<index>[A-Za-z0-9][A-Za-z0-9.-]*)\s*\]")
@@ -89,7 +91,7 @@ class _Parser:
 
     def peek(self) -> str:
         match = _TOKEN.match(self.text, self.position)
-        rest = self.text[self.position :].strip()
+        rest = self.text[self.position : self.position + _LOOKED_AT].strip()
         if rest[:1] in _STRICT and not rest.startswith(("<=", ">=", "==")):
             raise self.error(f"'{rest[0]}' is no relation; '{_STRICT[rest[0]]}' is")
         if match is None and rest:

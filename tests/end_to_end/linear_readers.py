@@ -1,6 +1,6 @@
 """Every reader of every format on files of one repeated token: time in proportion to the size, and little memory.
 
-    python tests/end_to_end/linear_readers.py [--readers yaml,...] [--seconds 1800] [--seed 0]
+    python tests/end_to_end/linear_readers.py [--readers yaml,...] [--seconds 1800] [--seed 0] [--each 20]
 
 A file is a beginning, a token as often as the size asks, and an end. Each is read in a process of its own, whose CPU
 time and memory are measured. A reader fails where twice the size takes more than 2.5 times as long (from 0.2 s on, by
@@ -19,7 +19,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
@@ -80,7 +80,7 @@ def in_problem(key: str) -> Callable[[Path], object]:
         at, names = values, key.split(".")
         for name in names[:-1]:
             at = at[int(name)] if isinstance(at, list) else at[name]
-        at[names[-1]] = text_of(path)
+        at[int(names[-1]) if isinstance(at, list) else names[-1]] = text_of(path)
         own.write_text(json.dumps(values))
         return load_problem(str(own))
 
@@ -88,7 +88,7 @@ def in_problem(key: str) -> Callable[[Path], object]:
 
 
 PROBLEM: dict[str, Any] = {
-    "version": 1, "name": "x", "npus": 4096, "constraints": {}, "objectives": ["time", "cost"],
+    "version": 1, "name": "x", "npus": 4096, "constraints": [""], "objectives": ["time", "cost"],
     "fabric": {"catalog": "libra-cosearch", "max_dimensions": 4, "one_dimension_per_technology": True},
     "workloads": [{"model": "gpt-3-libra", "parallelism": {"tp": 16}, "compute_TFLOPS": 234}],
     "time": {"shares": "libra"}, "bandwidth": {"mode": "search", "min_GBps": 1, "max_GBps": 700},
@@ -140,10 +140,10 @@ READERS: dict[str, Callable[[Path], object]] = {
     "design": lambda path: parse_fabric(text_of(path)),
     "fabric": lambda path: parse_named(text_of(path)),
     "order": lambda path: read_order(text_of(path), load_products("cluster-2026")),
-    "constraint": in_problem("constraints"),
+    "constraint": in_problem("constraints.0"),
     "shape": in_problem("fabric.shape"),
     "name": in_problem("name"),
-    "objective": in_problem("objectives"),
+    "objective": in_problem("objectives.0"),
     "size": lambda path: unit_in(text_of(path), "memory"),
     "filter": lambda path: parse_filter(text_of(path)),
     "manifest": in_run(MANIFEST, lambda folder: RunFolder(folder).read_json(MANIFEST)),
@@ -260,15 +260,26 @@ def grows(before: float, after: float) -> bool:
     return after > max(FACTOR * before, FROM_SECONDS)
 
 
+def drawn(names: Sequence[str], seed: int, each: int | None) -> list[Case]:
+    """Return all kinds of files in a random order; or some of each reader, whose tokens all differ, in rounds."""
+    rng = random.Random(seed)  # noqa: S311 - no secret
+    if each is None:
+        cases = [Case(one, token, *around) for one, token, around in product(names, TOKENS, AROUND)]
+        rng.shuffle(cases)
+        return cases
+    tokens = {name: rng.sample(TOKENS, each) for name in names}
+    return [Case(name, tokens[name][turn], *rng.choice(AROUND)) for turn in range(each) for name in names]
+
+
 def main() -> None:
     """Measure cases in a random order until the time is up, and print what is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--readers", default=",".join(READERS))
     parser.add_argument("--seconds", type=float, default=1800.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--each", type=int, help="kinds of each reader, with as many tokens; all when left out")
     given = parser.parse_args()
-    cases = [Case(one, token, *around) for one, token, around in product(given.readers.split(","), TOKENS, AROUND)]
-    random.Random(given.seed).shuffle(cases)  # noqa: S311 - no secret
+    cases = drawn(given.readers.split(","), given.seed, given.each)
     began, wrong, count = time.monotonic(), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for case in cases:

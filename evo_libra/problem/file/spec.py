@@ -385,8 +385,9 @@ class SharedSpec(StrictModel):
         None,
         description="figures of the total cost of ownership; needed for the objective and constraints of that name",
     )
-    constraints: tuple[str, ...] = Field(
+    constraints: tuple[Annotated[str, Field(max_length=2000)], ...] = Field(
         (),
+        max_length=1000,
         description="limits of bandwidths and objectives, such as `sum(bw) <= 1000 GB/s`, `bw[0] >= bw[1]` or "
         "`power <= 2 MW`",
     )

@@ -15,7 +15,7 @@ from evo_libra.ui.tables.output import print
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 _NO_THREAD = "can't start new thread"
 """Message of Python's error."""
-_SPACE, _SPACE_PER_CORE = 700 * 10**6, 100 * 10**6
+_SPACE, _SPACE_PER_CORE = 1_300 * 10**6, 100 * 10**6
 """Bytes of addresses that libraries take, and more for the threads that they start for each core."""
 _UI_FLAGS = {"--light", "--ascii"}
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, counted
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.files.source import Source, read_source
+from evo_libra.files.source import MAX_MISTAKES, Source, read_source
 from evo_libra.workload.models.decoder import Decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec, Experts, LatentAttention
 from evo_libra.workload.models.mixed_layers import mixed_layers
@@ -131,9 +131,11 @@ def _judged(file: ModelFile) -> tuple[tuple[KeyPath, ...], tuple[str, ...]]:
     read = {(*file.path, key) for key in file.read}
     known = {path for path, value in places.items() if path in read or changes_nothing(str(path[-1]), value)}
     others = [path for path in places if path not in known]
-    for path in others:
-        if makes_another_model(str(path[-1]), places[path]) and path[:-1] == file.path:
-            file.note(str(path[-1]), refusal_of_key(str(path[-1]), places[path], file.read))
+    wrong = [path for path in others if path[:-1] == file.path and makes_another_model(str(path[-1]), places[path])]
+    for path in wrong[:MAX_MISTAKES]:
+        file.note(str(path[-1]), refusal_of_key(str(path[-1]), places[path], file.read))
+    if more := wrong[MAX_MISTAKES:]:
+        file.note(str(more[0][-1]), f"this key and {counted(len(more) - 1, 'further one')} are not known, either")
     return tuple(sorted(known)), tuple(str(path[-1]) for path in others)
 
 
