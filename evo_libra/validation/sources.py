@@ -57,6 +57,7 @@ NOT_MODELLED = (
     "Kernels that compute while a context parallel group exchanges heads; no public pair of steps has such a group.",
     "Algorithms of collectives one by one (tree, ring, NVLS): constants of a link are of the fastest for each size.",
     "Buckets of gradients one by one: software leaves a fitted share of them exposed.",
+    "Launches of kernels one by one: the fitted factors of products and the exposed shares hold what they take.",
     "Processors that collectives of gradients take, unless a file says them.",
     "Groups of experts over several racks, whose all-to-alls no public step has.",
     "Routing of experts that differs in load, or is limited to some servers, and all-to-alls in 8 bits.",

@@ -112,6 +112,18 @@ def test_every_command_of_designs_takes_every_address(command: str, name: str) -
 
 
 @pytest.mark.slow
+def test_commands_of_designs_take_those_of_fabrics() -> None:
+    """Of a run alone, too; `explain` and `draw` say what shows one."""
+    run(Path(), "search", "fabric-256", "--evaluations", 100, "--population", 50, "--out", "fabrics")
+    for design in ("fabrics/last", "fabrics/last#0", "fabric-256#zcube(16, 2)"):
+        assert done("evaluate", design)
+        assert done("export", design, "--to", "graphviz")
+        for command in ("explain", "draw"):
+            with pytest.raises(InputError, match=r"`evo-libra (evaluate|export)"):
+                done(command, design)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("command", OF_DESIGN)
 def test_every_command_of_designs_takes_designs_of_problems(command: str) -> None:
     for problem in ("gpt3-4k", "mine.yaml"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
+from evo_libra import load_problem
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.problem.constraint_parser import parse_constraint
@@ -170,3 +172,14 @@ def test_bandwidths_are_moved_to_meet_a_sum() -> None:
         np.array([[1e6], [1e6]]), np.zeros((2, 1)), np.full((2, 1), 9e6), [(read("sum(bw) == 4 MB/s"), row)]
     )
     assert equal[:, 0].tolist() == pytest.approx([2e6, 2e6])
+
+
+def test_long_constraints_and_long_lists_are_refused() -> None:
+    """Their number decides how long a file takes to read, and a sum of a thousand terms is a mistake."""
+    for constraints, said in (
+        (["+".join(["bw[0]"] * 400) + " >= 1 GB/s"], "a length of at most 2000 is needed"),
+        (["bw[0] >= 1 GB/s"] * 1001, "a length of at most 1000 is needed"),
+    ):
+        with pytest.raises(InputError, match=said):
+            load_problem("gpt3-4k", [f"constraints={json.dumps(constraints)}"])
+    assert load_problem("gpt3-4k", [f"constraints={json.dumps(['bw[0] >= 1 GB/s'] * 20)}"])

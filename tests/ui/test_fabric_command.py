@@ -21,6 +21,7 @@ def test_a_fabric_of_a_result_and_by_its_name(tmp_path: Path, capsys: pytest.Cap
     assert graph["content"].startswith("graph ")
     assert found["fabric"] == front[0]["fabric"]
     assert found["diameter"] == front[0]["diameter"]
+    assert call_json("evaluate", f"{tmp_path}/last")["fabric"] in [row["fabric"] for row in front]
     assert sum(int(line.split(",")[4]) for line in cables.read_text().splitlines()[1:]) == (
         front[0]["copper_cables"] + front[0]["fibre_cables"]
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.ui.tables.addresses import MARK, is_problem, row_of
+from evo_libra.ui.tables.addresses import ANY, MARK, is_problem, row_of
 from evo_libra.ui.tables.named_runs import given_of, problem_of_result, run_folder
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def fabric_design(
     if what is None:
         place, mark, what = where.rpartition(MARK)
         if not mark or os.path.exists(where):  # noqa: PTH110 - for any text
-            return FabricDesign(where, None) if _NOTATION.match(where) and not is_problem(where) else None
+            if is_problem(where):
+                return None
+            return FabricDesign(where, None) if _NOTATION.match(where) else _of_front(where, ANY, assignments)
         where = place
     if _NOTATION.match(what):
         return FabricDesign(what, _of_fabrics(_problem(where, assignments)))

@@ -63,7 +63,8 @@ def parse_astra_sim_text(text: str, file: str, name: str) -> Workload:
     >>> parse_astra_sim_text(text, "example.txt", "example").layers[0].weight_gradient.size
     1000.0
     """
-    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    # Lines are split one by one: a list for each of a million is more than the lines themselves.
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) < 2:  # noqa: PLR2004 - the two head lines
         raise InputError(Mistake("a workload starts with a line for its parallelism and one for its layers", file))
     groups = _parse_parallelism(lines[0], file)
@@ -75,15 +76,15 @@ def parse_astra_sim_text(text: str, file: str, name: str) -> Workload:
     return Workload(name, tuple(layer for layer in layers if layer))
 
 
-def _parse_parallelism(line: tuple[int, list[str]], file: str) -> tuple[str, str, str]:
-    number, words = line
-    if words[0] not in _GROUPS:
-        raise InputError(Mistake(unknown("parallelism", words[0], _GROUPS), file, number))
-    return _GROUPS[words[0]]
+def _parse_parallelism(line: tuple[int, str], file: str) -> tuple[str, str, str]:
+    number, word = line[0], line[1].split()[0]
+    if word not in _GROUPS:
+        raise InputError(Mistake(unknown("parallelism", word, _GROUPS), file, number))
+    return _GROUPS[word]
 
 
-def _check_count(lines: list[tuple[int, list[str]]], file: str) -> None:
-    number, words = lines[1]
+def _check_count(lines: list[tuple[int, str]], file: str) -> None:
+    number, words = lines[1][0], lines[1][1].split()
     if len(words) != 1 or not words[0].isascii() or not words[0].isdigit() or int(words[0][:19]) == 0:
         raise InputError(
             Mistake(f"'{' '.join(words)}' is no number of layers; a whole number from 1 up is needed", file, number)
@@ -93,9 +94,9 @@ def _check_count(lines: list[tuple[int, list[str]]], file: str) -> None:
 
 
 def _parse_layer(
-    line: tuple[int, list[str]], groups: tuple[str, str, str], file: str, mistakes: list[Mistake]
+    line: tuple[int, str], groups: tuple[str, str, str], file: str, mistakes: list[Mistake]
 ) -> Layer | None:
-    number, words = line
+    number, words = line[0], line[1].split()
     before = len(mistakes)
     if len(words) != _COLUMNS:
         mistakes.append(Mistake(f"a layer has {_COLUMNS} columns, this line has {len(words)}", file, number))
