@@ -71,7 +71,8 @@ def import_object(name: str, folder: Path | None = None) -> object:
     """Return the object that ``module:object`` names.
 
     The module is looked for in the folder, too, the current one when left out. It comes after all that is installed, so
-    that no file there stands in for a module of Python or of a library.
+    that no file there stands in for a module of Python or of a library; only a namespace package without a module of
+    its own name may be taken from there. Who trusts a module of a folder trusts the folder.
 
     Raises
     ------
