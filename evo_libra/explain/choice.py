@@ -97,9 +97,18 @@ class Choice:
 
     @property
     def npu_hours(self) -> float:
-        """NPU-hours of operation: those of the design in the middle, for all."""
-        assert self.price.npus is not None  # noqa: S101 - internal error
-        return float(np.median(self.price.npus)) * self.price.hours
+        """NPU-hours of operation, for all: those of the design that does the work for the least money.
+
+        The price of its own hour then buys it, too: for x = C/C* it is x - 1 >= ln(x). Without prices of whole systems
+        they are those of the design in the middle.
+        """
+        npus, total = self.price.npus, self.price.total_usd
+        assert npus is not None  # noqa: S101 - internal error
+        if total is None:
+            return float(np.median(npus)) * self.price.hours
+        sums = total * self.work
+        least = np.where(self.found.within, sums if sums.ndim == 1 else np.median(sums, axis=0), np.inf).argmin()
+        return float(npus[least]) * self.price.hours
 
     def sums(self, row: int) -> tuple[FloatArray, FloatArray]:
         """Return (n,) USD that designs cost more than one, and USD of the time that they save in its work."""

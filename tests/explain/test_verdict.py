@@ -107,6 +107,23 @@ def test_no_other_design_saves_more_than_it_costs(points: list[tuple[float, floa
             assert rival.costs_usd - rival.saves_usd >= -1e-6 * max(total)
 
 
+@given(
+    st.lists(
+        st.tuples(st.floats(1.0, 100.0), st.floats(1e6, 1e8), st.sampled_from([500.0, 1000.0, 2000.0])),
+        min_size=2, max_size=12,
+    )
+)  # fmt: skip
+def test_the_price_of_its_own_hour_buys_the_same_design(points: list[tuple[float, float, float]]) -> None:
+    """Whatever the numbers of NPUs of the others: C + C* ln(t) is least where C t is."""
+    time, cost, npus = (list(each) for each in zip(*points, strict=True))
+    price = replace(hours([usd + 3e7 for usd in cost], len(time)), npus=np.array(npus))
+    found = front(time, cost)
+    said = bought(found, price)
+    again = bought(found, replace(price, value=said.usd_per_npu_hour))
+    work = [(usd + 3e7) * one for usd, one in zip(cost, time, strict=True)]
+    assert work[again.id] == pytest.approx(work[said.id], rel=1e-6)
+
+
 # Times that differ in their last bits alone are the same, for which no price of time is known to a USD.
 DISTINCT = st.integers(50_000, 100_000).map(lambda time: time / 1000)
 
