@@ -41,6 +41,7 @@ parallelism: {{tp: [1, 2, 4, 8], pp: [1, 2]}}   # dp are the replicas: what is l
 _WAITS = (
     "# ttft: if all users ask at once. tokens-per-s-one-out: tokens-per-s while a server, or a tray of a rack, is out"
 )
+_APART = "fabric: {families: [rail-optimised, tor, fat-tree, apart]}   # apart: no network; each system answers alone"
 _SERVER, _FEW = 8, 64
 _NO_LIMITS = '# constraints: ["order-cost <= 300 MUSD", "system-power <= 20 MW"]'
 
@@ -154,6 +155,7 @@ def question_file(asked: Question) -> str:
         f"npus: {count}",
         "workloads:",
         *textwrap.indent(_workload(asked), "  ").split("\n"),
+        *([_APART] if asked.task == "serving" else []),
         tco,
         *([_WAITS] if asked.task == "serving" else []),
         f"objectives: {objectives}",

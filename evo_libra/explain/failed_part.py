@@ -209,4 +209,4 @@ def _sentence(asked: Asked, found: Degraded, row: int) -> str:
         return f"{name} goes on as before, because {found.says[row]}."
     does = f"{name} stops" if np.isinf(slower) else f"{name} takes {100.0 * (slower - 1.0):.3g} % longer"
     when = "no source gives the share of time" if np.isnan(share) else f"{100.0 * share:.3g} % of the time"
-    return f"{does} until the repair, restarts apart, because {found.says[row]} ({when})."
+    return f"{does} until the repair, restarts not counted, because {found.says[row]} ({when})."

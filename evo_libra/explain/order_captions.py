@@ -20,7 +20,7 @@ _JOINED: dict[Tier, str] = {
 }  # fmt: skip
 _FAMILIES = {
     "tor": "top of rack", "fat-tree": "fat tree", "none": "no network", "slice": "slice", "hyperx": "HyperX",
-    "ocs-rails": "optical rails",
+    "ocs-rails": "optical rails", "apart": "no network",
 }  # fmt: skip
 
 

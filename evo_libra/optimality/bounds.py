@@ -132,7 +132,8 @@ def held(problem: Problem, plans: UsefulPlans, npus: IntArray, technology: IntAr
     owner, outside = problem.time.owner, problem.time.outside(technology)
     first = technology[0] * 0 if owner is None else owner[technology[0]]
     asked = np.zeros(technology.shape) if outside is None else outside
-    keys = np.concatenate([npus, first[None], asked])
+    nothing = [] if problem.time.unjoined is None else [(technology >= 0) & problem.time.unjoined[technology]]
+    keys = np.concatenate([npus, first[None], asked, *nothing])
     _, example, kind = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     shapes, inner, examples = npus[:, example], technology[:, example], plans.ways.examples
     shape, group = (array.ravel() for array in np.indices((shapes.shape[1], examples.shape[1])))

@@ -30,6 +30,8 @@ def violations(problem: Problem, population: Population) -> list[str]:
     one = population.select([0])
     found = list(broken_rules(problem, one))
     found += _outside(problem, one) or _broken_ports(problem, one)
+    if problem.time.unjoined is not None and not problem.time.fits(one.npus, one.plan, one.technology)[0]:
+        found.append("nothing joins its systems, and a group of its plan lies in several")
     figures, limits = problem.measure(one), []
     for constraint in problem.constraints:
         broken = problem.evaluator.excess(constraint, figures, one)[0]

@@ -22,7 +22,7 @@ from evo_libra.network.orders.lines import Line, usd_of
 from evo_libra.network.orders.modes import switch_of
 from evo_libra.network.orders.nic_options import reached
 from evo_libra.network.orders.notation import written
-from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.order import APART, Order
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.topology import Topology
 from evo_libra.problem.npu_choice import NpuChoice
@@ -139,6 +139,13 @@ class OrderBook:
         )  # fmt: skip
 
     @property
+    def unjoined(self) -> BoolArray | None:
+        """(t,) whether nothing joins systems; None where switches or a data centre join all that are several."""
+        found = np.zeros(len(self.catalog.technologies), dtype=np.bool_)
+        found[self.technology[[order.family == APART for order in self.orders]]] = True
+        return found if found.any() else None
+
+    @property
     def efficiency(self) -> FloatArray:
         """(t,) the part of its bandwidth that traffic reaches in each scale-out network; 1 inside of systems."""
         joined = (order for order in self.orders if order.count > 1)
@@ -212,6 +219,8 @@ def _scale_up(products: ProductsSpec, pool: Pool) -> Kit:
 
 def _scale_out(products: ProductsSpec, order: Order, tree: Topology, bill: OrderBill) -> Kit:
     """Return the network around systems as one part, with the price and the power of its section of the bill."""
+    if order.family == APART:
+        return _nothing(products, order)
     if order.switch is None:
         return _data_center(products, order)
     switch = switch_of(order, products)
@@ -232,6 +241,23 @@ def _scale_out(products: ProductsSpec, order: Order, tree: Topology, bill: Order
         ports=order.ports, domain_size=None, latency=_CABLE, energy=0.0, links=None, uplink=None, transceiver=None,
         nic=None, switch=whole, reach=reach,
     )  # fmt: skip
+
+
+def _nothing(products: ProductsSpec, order: Order) -> Kit:
+    """Return what stands for a network around systems that nothing joins: no group of a plan may lie on it."""
+    system = products.systems[order.system]
+    whole = Part(
+        name=written(order, products), kind="switch", price=_NOTHING, power=0.0, ports=order.count,
+        latency=0.0, source=system.source, year=system.year,
+    )  # fmt: skip
+    return ScaleOutKit(
+        technology=APART, block=BLOCK_NAMES.index("scale-out"), rank=1, port_rate=_SLOWEST, ports=1, domain_size=None,
+        latency=0.0, energy=0.0, links=None, uplink=None, transceiver=None, nic=None, switch=whole,
+    )  # fmt: skip
+
+
+_SLOWEST = 1.0
+"""B/s of links that are never used, as a rate must be above 0."""
 
 
 def _data_center(products: ProductsSpec, order: Order) -> Kit:

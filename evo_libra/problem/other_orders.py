@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from evo_libra.network.orders.choices import OrderChoices
-from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.order import APART, Order
 
 if TYPE_CHECKING:
     from evo_libra.problem.problem import Problem
@@ -39,4 +39,6 @@ def only_order(choices: Choices, order: Order) -> Choices:
             "rack_systems": order.rack_systems, "uplinks": order.uplink_Gbps or order.Gbps,
         }  # fmt: skip
         changed |= {"nics": order.nic, "fabric": choices.fabric.model_copy(update=fabric)}
+    elif order.family == APART:
+        changed["fabric"] = choices.fabric.model_copy(update={"families": APART})
     return choices.model_copy(update=changed)

@@ -14,6 +14,8 @@ from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.failed_part import degraded
 from evo_libra.explain.verdict import verdict
 from evo_libra.explain.verdict_record import Verdict
+from evo_libra.front.archive import non_dominated
+from evo_libra.problem.designs import violations
 from evo_libra.problem.figures import tokens_one_out, tokens_per_second, users
 from evo_libra.problem.problem import Problem
 
@@ -125,3 +127,50 @@ def test_requests_have_tokens_only_where_one_workload_answers_them() -> None:
     for workloads in (two, trained):
         with pytest.raises(InputError, match=r"requests per second need a single workload, which is served, with"):
             problem_of("tokens-per-s >= 20 request/s", workloads=workloads)
+
+
+APART = {"families": ["rail-optimised", "tor", "fat-tree", "apart"]}
+
+
+def test_systems_that_nothing_joins_are_cheaper_and_hold_plans_of_one_system_alone() -> None:
+    """Two servers without switches cost less than with them, and answer as fast where no group leaves a server."""
+    problem = problem_of("tokens-per-s >= 10 ktoken/s", fabric=APART)
+    joined, plan = "2 hgx-b200 / 1 x 400G / qm9700 tor 1:1", "tp2 dp8 c32"
+    both = problem.read([f"2 hgx-b200 | {plan}", f"{joined} | {plan}"])
+    figures, found = problem.measure(both), problem.evaluate(both)
+    assert figures.time[0] == figures.time[1]
+    assert figures.cost.tolist()[0] == 0.0
+    assert problem.book is not None
+    (alone, with_network) = problem.book.order_usd(both)
+    assert alone < with_network - figures.cost[1]  # spare parts of switches, and the racks for them, go with them
+    assert (found.violation == 0.0).all()
+    wide = problem.read([f"2 hgx-b200 | {text} c32" for text in ("tp8 pp2 dp1", "tp2 pp2 dp4")])
+    assert (problem.evaluate(wide).violation > 0.0).all()
+    said = violations(problem, wide)
+    assert "nothing joins its systems, and a group of its plan lies in several" in said
+    out = said_of(problem).one_out
+    assert out is not None
+    assert out.design.startswith("2 hgx-b200 | ")
+    assert out.costs_usd is not None
+    assert out.costs_usd < (said_of(problem_of("tokens-per-s >= 10 ktoken/s")).one_out or out).costs_usd
+
+
+def test_the_exact_front_with_systems_apart_is_that_of_drawn_designs() -> None:
+    problem = problem_of("tokens-per-s >= 20 ktoken/s", fabric=APART)
+    drawn = problem.decode(problem.genome.sample(np.random.default_rng(2), 20_000))
+    found = problem.evaluate(drawn)
+    values = found.objectives[:, found.violation <= 0.0]
+    exact = search(problem, engine="exhaustive").frame
+    front = np.array([exact["tpot_ms"].to_numpy() * 1e-3, exact["order_cost_usd"].to_numpy()])
+    for value in values[:, non_dominated(values)].T:
+        assert ((front <= value[:, None] * (1.0 + 1e-2 + 1e-9)).all(axis=0)).any()
+    for value in front.T:
+        assert not ((values <= value[:, None] * (1.0 - 1e-9)).all(axis=0)).any()
+    apart = [design for design in exact["design"] if " / " not in design and not design.startswith("1 ")]
+    assert apart
+
+
+def test_systems_apart_are_of_served_workloads_alone() -> None:
+    trained = [{"model": "llama-3.1-8b", "training": {"sequence": 8192, "global_batch": 64}, "parallelism": {"tp": 8}}]
+    with pytest.raises(InputError, match="systems apart answer requests alone: all workloads must have the key"):
+        problem_of(workloads=trained, objectives=["time", "order-cost"], constraints=[], fabric=APART)

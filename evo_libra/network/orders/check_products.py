@@ -11,7 +11,7 @@ from evo_libra.network.orders.limits import Limits
 from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.nic_options import added_kilowatts
 from evo_libra.network.orders.notation import mode_text
-from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.order import APART, Order
 from evo_libra.network.orders.products import (
     NicModeSpec,
     NicSpec,
@@ -23,7 +23,7 @@ from evo_libra.network.orders.products import (
 from evo_libra.network.orders.racks import rack_kilowatts
 from evo_libra.network.orders.slots import fits_bus
 
-WITHOUT_SWITCHES = ("none", "slice")
+WITHOUT_SWITCHES = ("none", "slice", APART)
 """Families without switches of the buyer's own."""
 Bought = SystemSpec | NicSpec | SwitchSpec | OcsSpec
 _MONTH = len("2026-11")
@@ -59,7 +59,7 @@ def product_violations(order: Order, products: ProductsSpec, limits: Limits) -> 
 
 
 def _alone(order: Order, system: SystemSpec) -> Iterator[str]:
-    if order.count > 1 and (order.family != "slice" or system.data_center is None):
+    if order.count > 1 and order.family != APART and (order.family != "slice" or system.data_center is None):
         yield f"nothing joins {order.count:,} {order.system} of {order.npus:,} NPUs: a network needs NICs and a switch"
     if order.nic is not None or order.switch is not None:
         yield f"one {order.system} alone has no network, but {order.nic or order.switch} was found"

@@ -20,7 +20,7 @@ from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.notation import read_ratio
-from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.order import APART, Order
 from evo_libra.network.orders.products import NicModeSpec, OcsSpec, Price, ProductsSpec, SwitchSpec
 from evo_libra.network.orders.reasons import Broken, Reasons, Stage, nearest_reason
 from evo_libra.network.orders.text import said_once
@@ -46,7 +46,7 @@ Names = Name | Listed[Name]
 CATALOG = "products-2026"
 """The catalogue of products where none is named."""
 
-SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only", "dragonfly", "hyperx", "ocs-rails"]
+SeveralFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only", "dragonfly", "hyperx", "ocs-rails", "apart"]
 
 
 class RatioChoices(StrictModel):
@@ -60,9 +60,10 @@ class FabricChoices(StrictModel):
     """The scale-out networks that a file allows; a list is a choice."""
 
     catalog: str = Field(CATALOG, description="name of a catalogue of products, or the path of a .yaml file")
-    families: SwitchedFamily | Listed[SwitchedFamily] = Field(
+    families: SeveralFamily | Listed[SeveralFamily] = Field(
         ("rail-optimised", "tor", "fat-tree"),
-        description="families; rail-only, dragonfly, hyperx and ocs-rails where they are named",
+        description="families; rail-only, dragonfly, hyperx, ocs-rails and apart where they are named; systems apart "
+        "have no network between them, and each answers requests alone",
     )
     switches: Names | None = Field(
         None, description="switches, packet or circuit; all of a kind where none of it is named"
@@ -119,7 +120,7 @@ class _Fabric(NamedTuple):
     """A choice of each part of a scale-out network."""
 
     planes: int
-    family: SwitchedFamily
+    family: SeveralFamily
     switch: str
     leaf_ratio: float
     pod_ratio: float
@@ -211,8 +212,10 @@ def _candidates(choices: OrderChoices, products: ProductsSpec) -> Iterator[Order
             order = Order(name, size.count, size.npus, size.active)
             if size.count == 1 or not system.nics:
                 yield replace(order, family="none" if system.nics else "slice")
-            else:
-                yield from _joined(order, nics, choices.fabric, products)
+                continue
+            yield from _joined(order, nics, choices.fabric, products)
+            if APART in listed(choices.fabric.families):
+                yield replace(order, family=APART)
 
 
 def _joined(order: Order, nics: tuple[str, ...], choices: FabricChoices, products: ProductsSpec) -> Iterator[Order]:
@@ -229,7 +232,8 @@ def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) 
     ratios = listed(choices.ratio.leaf), listed(choices.ratio.pod)
     whole, packets = ([1.0], [1.0], [None]), (*ratios, uplinks)
     racks = listed(choices.rack_systems)
-    for number, family in product(planes, listed(choices.families)):
+    families = [family for family in listed(choices.families) if family != APART]
+    for number, family in product(planes, families):
         circuits = family == OCS_RAILS
         switches = _named(choices, products.ocs if circuits else products.switches)
         own = racks if family == "tor" else [None]

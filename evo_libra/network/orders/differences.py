@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from evo_libra.errors import suggestion
 from evo_libra.network.orders.notation import FAMILY_NAMES, mode_text, rate_text, ratio_text
-from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.order import APART, Order
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "system": ("system",), "NPUs": ("count", "npus", "active"), "ports": ("nic", "ports", "Gbps"),
@@ -39,7 +39,7 @@ def value_of(order: Order, choice: str) -> str:
     if choice == "ports":
         return f"{mode_text(order.ports, order.Gbps)} of {order.nic}" if order.nic else "none"
     if choice == "family":
-        return FAMILY_NAMES.get(order.family, "none")
+        return order.family if order.family == APART else FAMILY_NAMES.get(order.family, "none")
     if choice in ("leaf ratio", "pod ratio"):
         return ratio_text(order.leaf_ratio if choice == "leaf ratio" else order.pod_ratio)
     value = getattr(order, CHOICES[choice][0])

@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 
 from evo_libra.errors import InputError, printable, shortened, unknown
 from evo_libra.network.orders.circuits import OCS_RAILS
-from evo_libra.network.orders.order import Family, Order
+from evo_libra.network.orders.order import APART, Family, Order
 from evo_libra.network.orders.products import ProductsSpec, SystemSpec
 
 FAMILY_NAMES: dict[Family, str] = {
@@ -144,8 +144,9 @@ def _joined(order: Order, ports: _Ports, planes: int, fabric: _Fabric) -> Order:
 def _read_systems(text: str, products: ProductsSpec) -> Order:
     match = _matched(_SYSTEM, text, "a number of systems", "112 gb300-nvl72")
     name, npus = _read_name(match[2], products)
-    family: Family = "none" if products.systems[name].nics else "slice"
-    return Order(system=name, count=int(match[1]), npus=npus, active=int(match[3] or npus), family=family)
+    count = int(match[1])
+    family: Family = ("none" if count == 1 else APART) if products.systems[name].nics else "slice"
+    return Order(system=name, count=count, npus=npus, active=int(match[3] or npus), family=family)
 
 
 def _read_name(text: str, products: ProductsSpec) -> tuple[str, int]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Family = Literal["none", "rail-only", "rail-optimised", "tor", "fat-tree", "dragonfly", "hyperx", "ocs-rails", "slice"]
+Family = Literal[
+    "none", "rail-only", "rail-optimised", "tor", "fat-tree", "dragonfly", "hyperx", "ocs-rails", "slice", "apart"
+]
 """Ways in which switches join systems.
 
 none : one system alone.
@@ -17,7 +19,10 @@ dragonfly : groups of switches, each linked to all others of its group; links be
 hyperx : a grid of switches, each linked to all others of its line and of its column.
 ocs-rails : optical circuit switches, which are set to rings of the NPUs that have one place in each system.
 slice : rented slices, which the network of the data centre joins where there are several.
+apart : several systems that no scale-out network joins; each answers requests alone.
 """
+
+APART: Family = "apart"
 
 Ratio = float
 """Bandwidth down over bandwidth up: that of links where both have one rate."""

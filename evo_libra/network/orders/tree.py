@@ -13,7 +13,7 @@ from evo_libra.errors import InputError
 from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.lengths import half_row
 from evo_libra.network.orders.modes import modes_of
-from evo_libra.network.orders.order import Family, Order
+from evo_libra.network.orders.order import APART, Family, Order
 from evo_libra.network.orders.ports import Ports, leaves_of_system, ports_of
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import system_of
@@ -89,7 +89,7 @@ def tree_of(order: Order, products: ProductsSpec) -> Tree:
     Those of a fat tree that would hold one system or less are filled with NPUs of several: no path gets longer. Each
     leaf has equally many links to each spine of its plane or pod, and all ports of its NPUs in a plane.
     """
-    if order.family in ("none", "slice"):
+    if order.family in ("none", "slice", APART):
         return _no_network(order.count)
     if order.family == OCS_RAILS:
         return _circuits(order, products)

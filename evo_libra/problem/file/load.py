@@ -150,7 +150,9 @@ class _Loader:
         reached = accelerators.efficiency(catalog)
         efficiency = book.efficiency if reached is None else book.efficiency * reached
         kits, owner = built_of(catalog, whole_bandwidth=False), npu.owner if npu.several else None
-        built = Network(kits, efficiency, owner, beyond_domains(catalog), kinds_of(catalog))
+        built = Network(
+            kits, efficiency, owner, beyond_domains(catalog), links=kinds_of(catalog), unjoined=book.unjoined
+        )  # fmt: skip
         time = reader_of(time_spec(self.spec), catalog, self.file.source)(self.workloads.loops, built)
         training, tco = self.workloads.training.figures(time.loops) if accelerators.trains else None, self.goals.tco()
         system = SystemBill((*book.rest(), *self.system(time.loops, kits_of(catalog)).rows))

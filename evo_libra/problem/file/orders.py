@@ -17,7 +17,7 @@ from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products, with_powers, with_prices
 from evo_libra.network.orders.choices import OrdersOffered, listed, offered_products, orders_of
 from evo_libra.network.orders.counts import counts_of
-from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.order import APART, Order
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.slices import with_rents
 from evo_libra.network.orders.topology import topology_of
@@ -81,6 +81,7 @@ class OrderLoader:
     @cached_property
     def book(self) -> OrderBook:
         """The orders that the file allows; an `InputError` says why there is none."""
+        self._check_apart()
         catalogue = load_products(self.spec.fabric.catalog, self.file.folder)
         whole = self._rented(with_powers(with_prices(catalogue, self.spec.prices), self.spec.powers))
         offered = self._offered(whole)
@@ -93,6 +94,13 @@ class OrderLoader:
         return OrderBook(
             products, offered.orders, trees=trees, bills=bills, reasons=offered.reasons, limits=self.spec.limits
         )
+
+    def _check_apart(self) -> None:
+        """Refuse systems that nothing joins where a workload is one that all of them work at together."""
+        if APART in listed(self.spec.fabric.families) and not all(one.serving for one in self.spec.workloads):
+            raise self.file.fail(
+                ("fabric", "families"), "systems apart answer requests alone: all workloads must have the key 'serving'"
+            )
 
     def _reasons_for(self, reasons: Sequence[str], products: ProductsSpec) -> KeyPath:
         """Return the key of the file that the reasons are of why there is no order."""

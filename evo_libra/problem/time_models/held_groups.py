@@ -13,7 +13,7 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
 from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.problem.time_models.loops import OPEN, Channel, OpenLoop, WeightedLoop, channel_of
 from evo_libra.problem.time_models.placement import Placement, placed_channels, placed_plans
-from evo_libra.workload.parallelism import HOLDS, Layout, lay_layout
+from evo_libra.workload.parallelism import BEYOND, HOLDS, Layout, lay_layout
 
 if TYPE_CHECKING:
     from evo_libra.workload.plans.plan_table import PlanTable
@@ -32,6 +32,7 @@ class HeldGroups:
     beyond : (t,) whether a technology is one of NICs, outside of scale-up domains; None where none is.
     links : (t,) the kind of links of each technology, by which software of serving takes time; without any it takes
         none.
+    unjoined : (t,) whether nothing joins what a technology is around, so that no group lies on it; None where all are.
     """
 
     loops: tuple[WeightedLoop, ...]
@@ -40,6 +41,7 @@ class HeldGroups:
     owner: IntArray | None = None
     beyond: BoolArray | None = None
     links: tuple[str, ...] = ()
+    unjoined: BoolArray | None = None
 
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
@@ -108,7 +110,16 @@ class HeldGroups:
         groups, fits = placed_plans(table, npus, plan)
         for group, kept in table.kept_inside.items():
             fits = fits & (self._inside(groups[group][0], technology) | ~columns(kept, plan))
+        if self.unjoined is not None and technology is not None:
+            nothing = (technology >= 0) & self.unjoined[technology]
+            for group in self._sending(place).intersection(groups):
+                fits = fits & ~(nothing & (groups[group][0] > 1)).any(axis=0)
         return np.asarray(fits)
+
+    def _sending(self, place: int) -> set[str]:
+        """Return the groups of a table that send something."""
+        mine = ((layout, name) for layout, name, _ in self.channels if layout and layout[0] == (OPEN, place))
+        return {name.removesuffix(BEYOND) for _, name in mine}
 
     def _inside(self, extent: IntArray, technology: IntArray | None) -> BoolArray:
         """Return (n,) whether groups of (d, n) NPUs of a dimension stay inside scale-up domains, as far as is known."""
@@ -121,13 +132,16 @@ class HeldGroups:
     def keeps_inside(self) -> bool:
         """Whether some plan must keep a group inside a scale-up domain, and domains may have ends."""
         ends = self.beyond is not None and bool(self.beyond.any())
-        return ends and any(loop.workload.kept_inside for loop in self.loops)
+        return self.unjoined is not None or (ends and any(loop.workload.kept_inside for loop in self.loops))
 
     @property
     def must_hold(self) -> str:
         """The need that some plan has of scale-up domains, as the end of a sentence that says that none meets it."""
         kept = dict.fromkeys(group for loop in self.loops for group in loop.workload.kept_inside)
-        return ", or none ".join(HOLDS[group] for group in kept)
+        found = [HOLDS[group] for group in kept]
+        if self.unjoined is not None:
+            found.append("holds its groups, and nothing joins systems")
+        return ", or none ".join(found)
 
     def outside(self, technology: IntArray) -> BoolArray | None:
         """Return (d, n) which dimensions are beyond scale-up domains; one of technology -1, which is open, is not."""

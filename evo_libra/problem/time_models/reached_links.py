@@ -37,7 +37,10 @@ class ReachedLinks(HeldGroups):
         owner = None if self.owner is None else self.owner[technology]
         beyond = None if self.beyond is None else self.beyond[technology]
         links = tuple(self.links[place] for place in technology) if self.links else ()
-        return replace(self, kits=kits, efficiency=efficiency, owner=owner, beyond=beyond, links=links)
+        unjoined = None if self.unjoined is None else self.unjoined[technology]
+        return replace(
+            self, kits=kits, efficiency=efficiency, owner=owner, beyond=beyond, links=links, unjoined=unjoined
+        )
 
     def with_efficiency(self, technologies: IntArray | int, factor: float) -> Self:
         """Return the time model in which traffic reaches a multiple of what it does in some technologies."""

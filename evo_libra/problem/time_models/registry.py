@@ -32,6 +32,7 @@ class Network(NamedTuple):
     owner: IntArray | None
     beyond: BoolArray | None = None
     links: tuple[str, ...] = ()
+    unjoined: BoolArray | None = None
 
 
 class Loops(Protocol):

@@ -270,7 +270,7 @@ def _orders_without(book: OrderBook, name: str) -> list[str]:
     for key, values in (
         ("systems", {one.system for one in book.orders}), ("nics", {one.nic for one in book.orders if one.nic}),
         ("fabric.switches", {one.switch for one in book.orders if one.switch}),
-        ("fabric.families", {one.family for one in book.orders if one.switch}),
+        ("fabric.families", {one.family for one in book.orders if one.count > 1 and one.family != "slice"}),
     ):  # fmt: skip
         left = sorted(one for one in values if not _is_named(book, one, name))
         if len(left) < len(values):

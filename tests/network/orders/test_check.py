@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from evo_libra.network.orders.order import Order
 PRODUCTS = small_products()
 GOOD = (
     "1 gb300-nvl72",
+    "4 gb300-nvl72",  # apart, as replicas of a served model may be
     "4 hgx-b200 / cx7 1 x 400G / qm9700 tor 1:1",
     "32 hgx-b200 / cx7 1 x 400G / qm9700 rail-optimised 1:1",
     "32 hgx-b200 / thor2 1 x 400G / th5-64 tor 2:1",
@@ -46,7 +48,6 @@ def test_orders_that_a_vendor_accepts(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("4 gb300-nvl72", "nothing joins 4 gb300-nvl72 of 72 NPUs: a network needs NICs and a switch"),
         (
             "1 gb300-nvl72 / 1 x 800G / q3400 rail-optimised 1:1",
             "one gb300-nvl72 needs no switches: its scale-up network joins its NPUs",
@@ -86,6 +87,14 @@ def test_orders_that_a_vendor_accepts(text: str) -> None:
 )  # fmt: skip
 def test_each_rule_has_a_sentence(text: str, sentence: str) -> None:
     assert _broken(text) == [sentence]
+
+
+def test_several_systems_have_a_network_or_are_apart() -> None:
+    joined = Order("gb300-nvl72", 4, 72, 72, family="none")
+    assert violations(joined, PRODUCTS, Limits()) == [
+        "nothing joins 4 gb300-nvl72 of 72 NPUs: a network needs NICs and a switch"
+    ]
+    assert violations(replace(joined, family="apart"), PRODUCTS, Limits()) == []
 
 
 def test_a_system_of_several_racks_is_bought_alone() -> None:

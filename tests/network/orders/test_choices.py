@@ -216,7 +216,7 @@ def test_a_large_file_is_quick() -> None:
             "{systems: hgx-b200, npus: 64, fabric: {families: rail-optimized}}",
             (
                 "fabric.families: found 'rail-optimized' (text); allowed: rail-optimised, tor, fat-tree, rail-only, "
-                "dragonfly, hyperx, ocs-rails; did you mean 'rail-optimised'?"
+                "dragonfly, hyperx, ocs-rails, apart; did you mean 'rail-optimised'?"
             ),
         ),
         (

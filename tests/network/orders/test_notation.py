@@ -42,6 +42,7 @@ LITERAL = {
     ),
     "4 tpu7x-slice-256": Order("tpu7x-slice", 4, 256, 256, family="slice"),
     "1 gb300-nvl72": Order("gb300-nvl72", 1, 72, 72),
+    "2 gb300-nvl72": Order("gb300-nvl72", 2, 72, 72, family="apart"),
 }
 ratios = st.one_of(st.sampled_from([1.0, 2.0, 7.0, 1.5, 128 / 60]), st.floats(1e-3, 1e3))
 
@@ -54,7 +55,8 @@ def orders(draw: st.DrawFn) -> Order:
     active = draw(st.one_of(st.just(npus), st.integers(1, npus)))
     count = draw(st.integers(1, 10**6))
     if not system.nics or draw(st.booleans()):
-        return Order(name, count, npus, active, family="none" if system.nics else "slice")
+        alone = "none" if count == 1 else "apart"
+        return Order(name, count, npus, active, family=alone if system.nics else "slice")
     family = draw(st.sampled_from(sorted(FAMILY_NAMES)))
     switches = PRODUCTS.ocs if family == "ocs-rails" else PRODUCTS.switches
     return Order(
