@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase, translate
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def judge(keys: Keys, name: str) -> None:
     A key that changes the model is a mistake, unless it is off. So is one that is not known and that has a word of
     models in its name.
     """
-    lists, effectless = key_lists()[name], _any_of(tuple(key_lists()[name].without_effect))
+    lists, effectless = key_lists()[name], names_of(tuple(key_lists()[name].without_effect))
     for path, value in keys.untaken():
         words = str(next((part for part in reversed(path) if isinstance(part, str)), "")).replace("_", "-").lower()
         if keys.is_explained(path):
@@ -57,7 +58,7 @@ def judge(keys: Keys, name: str) -> None:
             keys.taken.add(path)
         elif (why := _first(lists.changes, words)) is not None:
             keys.wrong(path, f"found {value!r:.60}; {why}")
-        elif effectless.match(words):
+        elif effectless.have(words):
             keys.taken.add(path)
         elif (effect := _first(lists.approximated, words)) is not None:
             keys.reasons[path] = f"found {value!r:.60}; {effect}"
@@ -68,15 +69,37 @@ def judge(keys: Keys, name: str) -> None:
 
 
 def _first(listed: Mapping[str, str], words: str) -> str | None:
-    if _any_of(tuple(listed)).match(words) is None:
+    if not names_of(tuple(listed)).have(words):
         return None
     return next(text for known, text in listed.items() if fnmatchcase(words, known))
 
 
+@dataclass(frozen=True)
+class Names:
+    """Names with stars, for files of a hundred thousand keys: whole ones, beginnings, ends, and all others."""
+
+    whole: frozenset[str]
+    begins: tuple[str, ...]
+    ends: tuple[str, ...]
+    others: tuple[str, ...]
+
+    def have(self, words: str) -> bool:
+        """Return whether one of them is that of a key."""
+        plain = words in self.whole or words.startswith(self.begins) or words.endswith(self.ends)
+        return plain or any(fnmatchcase(words, name) for name in self.others)
+
+
 @lru_cache(maxsize=64)
-def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern of all names, as a file may have a hundred thousand keys; of none it matches nothing."""
-    return re.compile("|".join(map(translate, names)) or r"(?!)")
+def names_of(names: tuple[str, ...]) -> Names:
+    """Return names with stars by kind."""
+    plain = {name: name.strip("*") for name in names}
+    simple = {name: bare for name, bare in plain.items() if not set(bare) & set("*?[")}
+    return Names(
+        frozenset(name for name, bare in simple.items() if bare == name),
+        tuple(bare for name, bare in simple.items() if name == f"{bare}*"),
+        tuple(bare for name, bare in simple.items() if name == f"*{bare}" and bare),
+        tuple(name for name, bare in plain.items() if name not in simple or name not in {bare, f"{bare}*", f"*{bare}"}),
+    )
 
 
 def _is_on(value: Any) -> bool:  # noqa: ANN401 - whatever the file has

@@ -13,7 +13,7 @@ class Limits(TypedDict, total=False):
     ----------
     time_ms : iteration time.
     useful_iteration_ms, time_per_useful_time : time of a useful iteration, and its ratio to a time without failures.
-    s_per_Mtoken : seconds of a million tokens.
+    s_per_Mtoken, s_per_Mtoken_one_out : seconds of a million tokens, and of those with a server out.
     ttft_ms, tpot_ms : time to the first token, and time per output token.
     bisection_s_per_TB : seconds of a TB over the bisection.
     cost_usd, network_cost_usd : network cost of a design, and of an order.
@@ -21,7 +21,8 @@ class Limits(TypedDict, total=False):
     tco_usd, system_tco_usd : costs over the years of operation, of the network and of the system.
     cost_per_Mtoken_usd, cost_per_Ttoken_usd : price of a million and of a trillion tokens.
     time_cost_usd_s : product of iteration time and network cost.
-    power_kW, energy_kJ, energy_per_token_J : power of the network, its energy of an iteration, energy of a token.
+    power_kW, system_power_kW : power of the network, and of all that is bought.
+    energy_kJ, energy_per_token_J : energy of the network in an iteration, and energy of a token.
     memory_GB : memory of an NPU.
     """
 
@@ -29,6 +30,7 @@ class Limits(TypedDict, total=False):
     useful_iteration_ms: float
     time_per_useful_time: float
     s_per_Mtoken: float
+    s_per_Mtoken_one_out: float
     ttft_ms: float
     tpot_ms: float
     bisection_s_per_TB: float
@@ -42,6 +44,7 @@ class Limits(TypedDict, total=False):
     cost_per_Ttoken_usd: float
     time_cost_usd_s: float
     power_kW: float
+    system_power_kW: float
     energy_kJ: float
     energy_per_token_J: float
     memory_GB: float

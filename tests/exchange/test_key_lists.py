@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.formats import Draft
-from evo_libra.exchange.key_lists import key_lists
+from evo_libra.exchange.key_lists import key_lists, names_of
 from evo_libra.exchange.problem_text import made_of
 from evo_libra.exchange.registry import read_text_as, readers
 from evo_libra.workload.models.decoder import Decoder, decoder_of
@@ -165,3 +166,8 @@ def test_a_tokenizer_that_is_known_says_the_vocabulary() -> None:
 def test_programs_that_train_no_decoder_are_refused() -> None:
     with pytest.raises(InputError, match=r"run\.sh:2:1: program: found pretrain_bert\.py; decoders are computed"):
         read_text_as(f"set -e\ntorchrun pretrain_bert.py {BASE}", "run.sh")
+
+
+@given(st.lists(st.text("ab-*?", min_size=1, max_size=6), max_size=8), st.text("ab-", max_size=6))
+def test_names_by_kind_are_those_of_each_name(names: list[str], key: str) -> None:
+    assert names_of(tuple(names)).have(key) == any(fnmatchcase(key, name) for name in names)
