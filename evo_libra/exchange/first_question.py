@@ -94,7 +94,7 @@ class Question:
             if not self.rate:
                 return f"{known}, and a cluster that is always full, without `--rate`"
             return known if self.one_out else f"{known}, and no server to spare, without `--one-out`"
-        whose = ", as its authors trained it" if self.model in _PUBLISHED else ""
+        whose = ", which its authors trained it with" if self.model in _PUBLISHED else ""
         return "" if self.sequences else f"steps of {self.batch:,} sequences of {_SEQUENCE:,} tokens{whose}"
 
 

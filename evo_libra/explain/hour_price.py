@@ -71,21 +71,34 @@ class HourPrice:
 
 
 def hour_price(
-    problem: SearchProblem | None, designs: Sequence[str] | None, value: float | None = None, *, fabrics: bool = False
+    problem: SearchProblem | None,
+    designs: Sequence[str] | None,
+    value: float | None = None,
+    *,
+    fabrics: bool = False,
+    count: int = 0,
 ) -> HourPrice:
     """Return the price of an hour of designs in the notation.
 
     The total is the price of NPUs, hosts and network, and their energy under load: `system-tco` of
     `evo_libra.problem.objectives`, without the energy where no source gives the power. Designs may be known as
-    `fabrics` without their problem; those of a problem in Python have no notation.
+    `fabrics` without their problem; those of a problem in Python have no notation. If a problem of fabrics is at hand,
+    each of `count` designs has its NPUs, whose hours a user may give a price.
     """
     if not isinstance(problem, Problem) or designs is None:
         fabrics = fabrics or isinstance(problem, ReadsDesigns)
-        known = f"a problem {'of fabrics' if fabrics else 'in Python'} has no prices of NPUs"
+        known = "the cost of a fabric is without its NPUs" if fabrics else "a problem in Python has no prices of NPUs"
         why = known if fabrics or problem is not None or designs is None else "the problem is not at hand"
-        return HourPrice(value=value, missing=why)
+        return HourPrice(value=value, missing=why, npus=_of_fabric(problem, count))
     read = problem.read(list(designs))
     return hour_price_of(problem, problem.measure(read, timed=False), value)
+
+
+def _of_fabric(problem: SearchProblem | None, count: int) -> FloatArray | None:
+    """Return (n,) NPUs of designs of a problem of fabrics; None of any other problem."""
+    from evo_libra.problem.switch_fabrics.problem import FabricProblem  # noqa: PLC0415 - few problems are of fabrics
+
+    return np.full(count, float(1 << problem.space.npus)) if isinstance(problem, FabricProblem) else None
 
 
 def hour_price_of(

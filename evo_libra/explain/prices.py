@@ -83,8 +83,8 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         )
     if problem.optimal:
         raise InputError(
-            f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction, as their bandwidths "
-            "are solved for"
+            f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction, because "
+            "their bandwidths are solved for"
         )
     if not (column := time_of(front.objectives)):
         found = ", ".join(front.objectives)

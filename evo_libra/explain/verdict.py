@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from evo_libra.explain.verdict_basis import Basis
 
 _MS_PER_DAY = 8.64e7
-_WAITING = "Time has no price here, as users wait for it"
+_WAITING = "Time has no price here, because users wait for it"
 
 
 def verdict(
@@ -63,7 +63,7 @@ def verdict(
     if not found.within.any():
         raise InfeasibleError(nothing_within(found))
     designs = front.frame["design"].to_list() if "design" in front.frame.columns else None
-    price = hour_price(problem, designs, value, fabrics=FABRIC in front.frame.columns)
+    price = hour_price(problem, designs, value, fabrics=FABRIC in front.frame.columns, count=len(front))
     said = verdict_of(found, price, names_of(front), known=_of_prices(front, found, problem, value))
     if designs is None or not isinstance(problem, Problem):
         return said

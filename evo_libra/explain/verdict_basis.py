@@ -13,7 +13,7 @@ from evo_libra.explain.bought_parts import BoughtPart, bought_parts, with_factor
 from evo_libra.explain.candidates import Candidates
 from evo_libra.explain.choice import TRAINING_DAYS, Choice
 from evo_libra.explain.hour_price import ASSUMED, hour_price_of
-from evo_libra.explain.labels import TOKEN_SECONDS
+from evo_libra.explain.labels import TOKEN_SECONDS, per_what
 from evo_libra.explain.verdict_record import BY_LIMIT, BY_SHAPE
 from evo_libra.front.front import Front
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership
@@ -132,7 +132,8 @@ class Basis:
     @property
     def weighs(self) -> bool:
         """Whether sums of money decide; costs of tokens have the price of time in them already."""
-        return self.rule != BY_SHAPE and self.stated.priced
+        cheapest = self.rule == BY_LIMIT and not per_what(self.found.money)
+        return cheapest or (self.rule != BY_SHAPE and self.stated.priced)
 
     def is_same(self, row: int) -> bool:
         """Return whether a design is the one to buy, or no alternative to it: of the same network, or a rack more."""

@@ -18,6 +18,7 @@ _WORD = re.compile(rf"(-?)(?:(#)|({_NAME})\s*(<=|>=|<|>|=|:)\s*)?(\S*)")
 _LETTERS = re.compile(r"\S+")
 _COMPARISON = re.compile("[<>=]")
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)(?:\s*([^\s\d.].*))?")
+_SENTENCE = ("and", "or", "not", "in")
 MATCHES, TEXT = ":", ""
 """Signs of words about texts: a column that fits a pattern, and a text anywhere."""
 
@@ -91,6 +92,8 @@ def parse_query(query: str, units: Collection[str] = ()) -> list[Word]:
         place = match.end()
         if word.sign not in (MATCHES, TEXT) and (unit := following.match(query, place)):
             word, place = _with_unit(word, unit), unit.end()
+        elif word.sign not in (MATCHES, TEXT) and query[word.value_start - 1].isspace():
+            _refuse_unit(query, word, place)
         _check(word)
         found.append(word)
     return found
@@ -117,13 +120,24 @@ def _with_unit(word: Word, unit: re.Match[str]) -> Word:
     return Word(**{**vars(word), "value": f"{word.value} {unit[1]}"})
 
 
+def _refuse_unit(query: str, word: Word, place: int) -> None:
+    """Refuse letters after a number of a comparison with spaces: they are no unit, and hardly a text to look for."""
+    number, letters = _NUMBER.fullmatch(word.value), _LETTERS.search(query, place)
+    if number is None or number[2] or letters is None or letters[0].lower() in _SENTENCE:
+        return
+    if letters[0].replace("/", "").isalpha():
+        raise error_at(query, letters.start(), f"'{letters[0]}' is no unit of a number")
+
+
 def _check(word: Word) -> None:
-    """Refuse a word without a value, and signs of comparisons where a text is expected."""
+    """Refuse a word without a value, signs of comparisons where a text is expected, and words of other languages."""
     sign = _COMPARISON.search(word.value) if word.sign == TEXT else None
     if sign is not None:
         raise error_at(
             word.query, word.value_start + sign.start(), f"'{sign[0]}' needs a name before it, as in time<5s"
         )
+    if word.sign == TEXT and (word.value.lower() in _SENTENCE or word.value.startswith("(")):
+        raise word.error(f"'{word.value}' joins nothing: all words hold, a comma is an or, a dash before a word a not")
     if not word.value:
         after = f"{'-' * word.negated}{word.first}" if word.sign == TEXT else f"{word.name}{word.sign}"
         raise word.error(f"nothing follows '{after}'", of_value=True)

@@ -36,13 +36,15 @@ class Seen(NamedTuple):
         return self.screens[-1]
 
 
-def start(words: Sequence[object], *, columns: int = 160, **options: str) -> tuple[subprocess.Popen[bytes], int]:
+def start(
+    words: Sequence[object], *, columns: int = 160, rows: int = 45, **options: str
+) -> tuple[subprocess.Popen[bytes], int]:
     """Start a program in a terminal; return it and the other end of its terminal.
 
     The terminal does not control the program: no SIGHUP comes. Options are variables of its environment.
     """
     inner, outer = pty.openpty()
-    termios.tcsetwinsize(outer, (45, columns))
+    termios.tcsetwinsize(outer, (rows, columns))
     environment = {name: value for name, value in os.environ.items() if name not in _OF_TERMINALS}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     program = subprocess.Popen(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 SENTENCES: Mapping[str, str] = {
-    r", as (?:no|it|they|each|every|those|none|not|there|all|most)\b": "because, or a colon",
+    r", as (?:no|it|they|each|every|those|none|not|there|all|most|its|users|their|these)\b": "because, or a colon",
     r", so that\b": "so",
     r"\b(?:a|an) \w+ [\d.,]+ times the price of\b": "the price of both",
     r"\b[Aa]t (?:no|its) cost (?:nothing|is)\b(?! a)": "no design of its cost",

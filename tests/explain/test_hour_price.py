@@ -39,5 +39,5 @@ def test_what_has_no_price_says_why() -> None:
 
 def test_why_an_hour_has_no_price() -> None:
     assert hour_price(None, ["a"]).missing == "the problem is not at hand"
-    assert hour_price(None, ["a"], fabrics=True).missing == "a problem of fabrics has no prices of NPUs"
+    assert hour_price(None, ["a"], fabrics=True).missing == "the cost of a fabric is without its NPUs"
     assert hour_price(None, None).missing == "a problem in Python has no prices of NPUs"

@@ -240,8 +240,8 @@ def test_of_systems_that_serve_the_cheapest_that_keeps_the_limits_of_users_is_bo
     said = verdict_of(found, replace(waits, users_limited=True), ["a", "b", "c"])
     assert (said.id, said.it_is) == (2, "It is the cheapest order within the limits of the file, at 1 USD.")
     assert "".join(verdict_of(found, waits, ["a", "b", "c"]).notes) == (
-        "Time has no price here, as users wait for it. A constraint on ttft, tpot or tokens-per-s in the file decides, "
-        "or `recommend --rate`."
+        "Time has no price here, because users wait for it. A constraint on ttft, tpot or tokens-per-s in the file "
+        "decides, or `recommend --rate`."
     )
 
 

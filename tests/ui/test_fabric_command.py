@@ -46,6 +46,16 @@ def test_mistakes(words: tuple[str, ...], said: str) -> None:
 
 
 @pytest.mark.slow
+def test_hours_of_the_npus_of_a_fabric_may_have_a_price(tmp_path: Path) -> None:
+    """256 NPUs for four years at 1,000 USD an hour: time is worth more than any network."""
+    call_json("search", "fabric-256", "--evaluations", "300", "--population", "60", "--out", tmp_path)
+    said = call_json("recommend", f"{tmp_path}/last", "--value", "1000USD/NPU-hour")["verdict"]
+    front = call_json("front", f"{tmp_path}/last")["front"]
+    assert said["rule"] == "given price of time"
+    assert said["id"] == min(front, key=lambda row: row["time_ms"])["id"]
+
+
+@pytest.mark.slow
 def test_other_commands_say_why_they_read_no_fabrics(tmp_path: Path) -> None:
     call_json("search", "fabric-256", "--evaluations", "100", "--population", "50", "--out", tmp_path)
     run = f"{tmp_path}/last"

@@ -120,7 +120,7 @@ def test_what_is_assumed_and_decides_the_answer_is_said(tmp_path: Path, capsys: 
         "Assumed: the systems hgx-b200, hgx-b300, gb200-nvl72, gb300-nvl72, mi355x-8 and steps of 16,384 sequences"
         in said
     )
-    assert "as its authors trained it." in said
+    assert "which its authors trained it with." in said
     assert run(["init", str(tmp_path / "chat.yaml"), "--task", "serving"]) == 0
     assert "and a cluster that is always full, without `--rate`" in " ".join(capsys.readouterr().out.split())
 

@@ -343,3 +343,9 @@ def test_a_rate_of_requests_is_one_of_tokens_of_answers(
         one["id"] for one in found[0]["recommended"]
     ]
     assert found[0]["verdict"]["it_is"].startswith("It is the cheapest order within tokens/s >= 5,000, at ")
+    assert "assumptions that move the verdict most" in shown, "money decides: the cheapest order is bought"
+    capsys.readouterr()
+    assert run(["recommend", "last", "--seconds", "0", "--fail", "npu", "--npus", "16", "--json"]) == 0
+    failed, more = json.loads(capsys.readouterr().out)["what_if"]
+    assert failed["text"].count("its server is out") == 2, "of the best rival, too"
+    assert more["text"].endswith("It turns between 8 and 16, to 2 hgx-b200 / 1 x 400G / qm9700 tor 1:1.")

@@ -51,6 +51,15 @@ def test_the_ui_ends_when_it_is_told_to(shown: tuple[subprocess.Popen[bytes], in
     assert b"\x1b[?1049l" in last  # the terminal is as it was
 
 
+@pytest.mark.slow
+def test_a_terminal_without_rows_is_refused(store: Path) -> None:
+    """Some programs make one: two libraries then took it for 24 and for 25 rows, in turns, and their memory grew."""
+    program, inner = start(["evo-libra", "ui", store], columns=80, rows=0)
+    said = b"".join(chunks_of(inner))
+    assert program.wait() == 2
+    assert b"`stty rows 24 cols 80` sets both" in said
+
+
 CRASHING = """
 import sys, threading, asyncio
 from pathlib import Path

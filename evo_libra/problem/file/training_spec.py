@@ -190,7 +190,7 @@ class TrainingSpec(StrictModel):
         None,
         description="layers at the start and at the end whose linear layers stay in bf16 where precision is another, "
         "as Megatron's num_layers_at_start_in_bf16 and num_layers_at_end_in_bf16; without the key none, and with nvfp4 "
-        "the last 15 %, as its authors say",
+        "the last 15 % by its authors",
     )
     head_precision: Literal["bf16", "fp8", "mxfp8"] = Field(
         "bf16", description="of the output head's product, which software leaves in bf16 unless told otherwise"

@@ -26,16 +26,26 @@ function parseQuery(query, units) {
       if (!number || number[2]) refuse(query, word.at, `'${value}' is no number`);
       word.value += ` ${unit[1]}`;
       place = following.lastIndex;
-    }
+    } else if (word.sign && word.sign !== ":" && /\s/.test(query[word.at - 1] ?? "")) refuseUnit(query, word, place);
     checkWord(query, word);
     found.push(word);
   }
   return found;
 }
+const SENTENCE = ["and", "or", "not", "in"];
+/** Refuse letters after a number of a comparison with spaces. @param {string} query @param {Word} word @param {number} place */
+function refuseUnit(query, { value }, place) {
+  const number = NUMBER.exec(value), letters = /\S+/.exec(query.slice(place));
+  if (!number || number[2] || !letters || !/^\p{L}+$/u.test(letters[0].replaceAll("/", ""))) return;
+  if (!SENTENCE.includes(letters[0].toLowerCase())) refuse(query, place + letters.index, `'${letters[0]}' is no unit of a number`);
+}
 /** @param {string} query @param {Word} word */
 function checkWord(query, { start, at, name, sign, value }) {
   const bad = sign ? -1 : value.search(/[<>=]/);
   if (bad >= 0) refuse(query, at + bad, `'${value[bad]}' needs a name before it, as in time<5s`);
+  if (!sign && (SENTENCE.includes(value.toLowerCase()) || value.startsWith("("))) {
+    refuse(query, start, `'${value}' joins nothing: all words hold, a comma is an or, a dash before a word a not`);
+  }
   if (!value) refuse(query, at, `nothing follows '${sign ? name + sign : query.slice(start).split(/\s/)[0]}'`);
   if (query[at - 1] === "#" && !value.split(",").every((one) => /^\d+$/.test(one))) refuse(query, at, `'${value}' is no id, such as #3 or #3,7`);
 }

@@ -46,7 +46,7 @@ def certify(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Prove how far the front of a result is from the best one of its space.
+    """Prove how far the front of a result is from the best front of its space.
 
     Parameters
     ----------

@@ -167,8 +167,8 @@ def _note(groups: Mapping[str, Sequence[RunRecord]], works: Mapping[str, float],
     """Return the sentence on the work of an iteration."""
     if not known:
         return (
-            "An iteration may be another amount of work in some of these runs, as their workloads differ and do not "
-            "say how many sequences they train: their times are those of an iteration all the same."
+            "An iteration may be another amount of work in some of these runs, because their workloads differ and do "
+            "not say how many sequences they train: their times are those of an iteration all the same."
         )
     each = {_letter(index): works[group[0].id] for index, group in enumerate(groups.values())}
     if len(set(each.values())) == 1:

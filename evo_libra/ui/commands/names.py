@@ -18,7 +18,7 @@ COMMANDS = {
         "catalog",
         "List what problem files can name: catalogues with prices, accelerators, models, blocks, problems, engines.",
     ),
-    "certify": ("certify", "Prove how far the front of a result is from the best one of its space."),
+    "certify": ("certify", "Prove how far the front of a result is from the best front of its space."),
     "compare": ("compare", "Compare the fronts of runs; runs that differ only in their seeds form a group."),
     "diff": (
         "diff",

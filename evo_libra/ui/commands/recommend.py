@@ -14,7 +14,7 @@ from evo_libra.named_code import trust_files
 from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.shared import Json, MovedProblem, RunName, TrustCode, app
 from evo_libra.ui.tables.limits import limited_candidates, limits_of
-from evo_libra.ui.tables.named_runs import known_problem, run_folder
+from evo_libra.ui.tables.named_runs import known_problem, run_folder, searched_problem
 from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_sections
 from evo_libra.ui.tables.what_if import Changes, changed
 
@@ -110,7 +110,7 @@ def recommend(  # noqa: PLR0913 - options of a command
     )
     exact = problem is None and (folder.read_json(DONE).get("claim") or "").startswith(EXACT_FRONT)
     hourly, found = _value(value), limited_candidates(front, built, limits)
-    answer = verdict(front, found, built, hourly)
+    answer = verdict(front, found, built or searched_problem(folder, problem), hourly)
     changes = Changes(price=price, power=power, fail=fail, npus=npus, workload=workload, without=without)
     ifs = changed(
         changes, folder, front, found, built, name=problem, value=hourly,

@@ -82,7 +82,7 @@ def _check_rows(_type: Any, value: int) -> None:  # noqa: ANN401 - Cyclopts' own
     check_min("rows", value)
 
 
-_RUN = "Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name, or last."
+_RUN = "Folder of a run, or a folder with a single one in it, such as results/gpt3-4k; part of a run's name; or last."
 _ON_TOP = "KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated."
 _SET = Parameter(name="--set", negative="", show_default=False)
 Flag = Annotated[bool, Parameter(negative="")]

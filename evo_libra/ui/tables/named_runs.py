@@ -152,13 +152,19 @@ def known_problem(result: RunFolder, name: str | None = None) -> Problem | None:
 
     An `InputError` says that it cannot be built, or is not that of the result.
     """
-    from evo_libra.experiment.store.folder import MANIFEST
     from evo_libra.problem.problem import Problem
+
+    found = searched_problem(result, name)
+    return found if isinstance(found, Problem) else None
+
+
+def searched_problem(result: RunFolder, name: str | None = None) -> SearchProblem | None:
+    """Return the problem of a result, be it of fabrics, too; None for a problem in Python, and errors as above."""
+    from evo_libra.experiment.store.folder import MANIFEST
 
     if result.read_json(MANIFEST).get("source", {}).get("data", "") is None:
         return None
-    _, found = problem_of_result(result, name, given_of(result))
-    return found if isinstance(found, Problem) else None
+    return problem_of_result(result, name, given_of(result))[1]
 
 
 def given_of(result: RunFolder) -> list[str]:

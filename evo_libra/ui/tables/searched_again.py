@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, unknown
+from evo_libra.network.orders.notation import read_order
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.origin import Origin
@@ -44,8 +45,16 @@ class Again:
 
     def with_npus(self, npus: int) -> WhatIf:
         """Return the verdict for another number of NPUs, and the number at which it turns."""
-        stated = self.problem.npus
+        stated = self._bought_npus()
         return self._number(f"there are {npus:,} NPUs", stated, npus, self._npus, _of_any_count)
+
+    def _bought_npus(self) -> int:
+        """Return the NPUs of the design to buy where the file allows several numbers, else those that it states."""
+        data = self.origin.data.get("npus") if isinstance(self.origin.data, dict) else None
+        if not isinstance(data, list) or self.problem.book is None:
+            return self.problem.npus
+        order = read_order(self.bought_text, self.problem.book.products)
+        return order.active_npus
 
     def _npus(self, number: float) -> list[str]:
         about = self.origin.data.get("npus") if isinstance(self.origin.data, dict) else None

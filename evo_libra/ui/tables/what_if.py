@@ -101,7 +101,7 @@ def changed(
     """
     if problem is None:
         if changes.any:
-            raise InputError("a problem in Python has no prices, parts or workloads that could be others")
+            raise InputError("only files that ask for a design or an order have prices and workloads to change")
         return Changed()
     from evo_libra.explain.tornado import tornado
     from evo_libra.explain.verdict import names_of

@@ -265,6 +265,8 @@ def run_ui(results: Path, *, light: bool, ascii_only: bool) -> int:
     looked_at(results)
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stderr)):
         raise InputError("the terminal UI needs a terminal; `evo-libra results` prints the same to a file or a pipe")
+    if 0 in os.get_terminal_size(sys.stdout.fileno()):  # Textual and Rich then lay out for two sizes in turns, for ever
+        raise InputError("the terminal says that it has no rows or no columns; `stty rows 24 cols 80` sets both")
     # Nothing that imports make is ever garbage: to look for it takes a sixth of the time until the first plot.
     gc.disable()
     import asyncio  # noqa: PLC0415 - Textual takes a while, and may not be needed
