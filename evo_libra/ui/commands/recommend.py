@@ -148,9 +148,7 @@ def recommend(  # noqa: PLR0913 - options of a command
 
 def _other_model(problem: Problem | None, result: Path) -> Iterator[str]:
     """Yield how to ask whether the verdict on orders holds under another model of time."""
-    from evo_libra.problem.time_models.libra import LibraTime
-
-    if problem is not None and problem.book is not None and isinstance(problem.time, LibraTime):
+    if problem is not None and problem.book is not None and problem.time.exact:
         yield f"`evo-libra rescore {result} --time astra` says whether the verdict holds under the time of ASTRA-sim."
 
 
