@@ -166,13 +166,20 @@ def _lines(found: Candidates, one: Advice, names: Mapping[int, str], scenarios: 
     if row.runner_up is not None:
         yield f"runner-up: {names[row.runner_up]} is {row.runner_up_is}"
     yield from (f"against {at.label} it is {at.it_is}" for at in one.references)
-    if one.factor is not None:
-        plain = set(found.objectives) == {"time_ms", "cost_usd"}
-        yield proof_text(one.factor, of_time_and_cost=plain, space=" of the space below")
-    if one.kept_share is not None:
-        yield f"on the front in {round(one.kept_share * scenarios):,} of {scenarios:,} price scenarios"
+    yield from certain_lines(found, one.factor, one.kept_share, scenarios)
     if one.shares is not None:
         yield str(one.shares)
+
+
+def certain_lines(
+    found: Candidates, factor: float | None, kept_share: float | None, scenarios: int
+) -> Iterator[str]:  # fmt: skip
+    """Yield how far a design is from optimal at most, and in how many price scenarios it stays on the front."""
+    if factor is not None:
+        plain = set(found.objectives) == {"time_ms", "cost_usd"}
+        yield proof_text(factor, of_time_and_cost=plain, space=" of the space below")
+    if kept_share is not None:
+        yield f"on the front in {round(kept_share * scenarios):,} of {scenarios:,} price scenarios"
 
 
 def design_text(design: str) -> str:

@@ -88,8 +88,8 @@ class Carried:
         yield f"Its plan carries {rate:,.5g} tokens/s{answers}: {waits}."
         if (band := self._band(design)) is not None:
             low, high = rate / band.high_factor, rate / band.low_factor
-            short = f": it may carry less than the {self.rate:,.5g} asked" if low < self.rate else ""
-            yield f"Its band is {low:,.5g} to {high:,.5g} tokens/s{short}."
+            short = f": it may be less than the {self.rate:,.5g} asked" if low < self.rate else ""
+            yield f"The band of this rate is {low:,.5g} to {high:,.5g} tokens/s{short}."
         yield from self._steady(design)
         yield from self._late(row, design)
 
@@ -147,7 +147,7 @@ class Carried:
         ----------
         money : a column, where the order that is bought has `usd`.
         """
-        text = f"{_ONE_OUT} >= {self.rate:.12g} token/s"
+        text = f"{_ONE_OUT} >= {out.asked:.12g} token/s"
         limits = parse_constraint(text, len(self.figures.npus), ())
         problem = replace(self.problem, constraints=(*self.problem.constraints, *limits))
         best = front_of_orders(problem)
@@ -156,4 +156,12 @@ class Carried:
         price = best.objectives[[one.column for one in self.problem.objectives].index(money)]
         cheapest = int(price.argmin())
         design = problem.notation.written(best.designs.select(np.array([cheapest])).population(problem))[0]
-        return replace(out, design=design, costs_usd=None if per_what(money) else float(price[cheapest]) - usd)
+        return replace(
+            out, design=design, costs_usd=None if per_what(money) else float(price[cheapest]) - usd,
+            order_low_tokens_per_s=self._low(design),
+        )  # fmt: skip
+
+    def _low(self, design: str) -> float | None:
+        """Return the tokens/s of a design with a server out at the lower end of their band; None without a band."""
+        band, figures = self._band(design), self.problem.measure(self.problem.read([design]))
+        return None if band is None else float(tokens_one_out(figures)[0]) / band.high_factor

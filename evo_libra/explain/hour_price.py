@@ -89,16 +89,10 @@ def hour_price(
         fabrics = fabrics or isinstance(problem, ReadsDesigns)
         known = "the cost of a fabric is without its NPUs" if fabrics else "a problem in Python has no prices of NPUs"
         why = known if fabrics or problem is not None or designs is None else "the problem is not at hand"
-        return HourPrice(value=value, missing=why, npus=_of_fabric(problem, count))
+        npus = np.full(count, float(problem.npus)) if isinstance(problem, ReadsDesigns) else None
+        return HourPrice(value=value, missing=why, npus=npus)
     read = problem.read(list(designs))
     return hour_price_of(problem, problem.measure(read, timed=False), value)
-
-
-def _of_fabric(problem: SearchProblem | None, count: int) -> FloatArray | None:
-    """Return (n,) NPUs of designs of a problem of fabrics; None of any other problem."""
-    from evo_libra.problem.switch_fabrics.problem import FabricProblem  # noqa: PLC0415 - few problems are of fabrics
-
-    return np.full(count, float(1 << problem.space.npus)) if isinstance(problem, FabricProblem) else None
 
 
 def hour_price_of(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from evo_libra.explain.advice import Certainty, design_text, names_by_id, parts_text
+from evo_libra.explain.advice import Certainty, certain_lines, design_text, names_by_id, parts_text
 from evo_libra.explain.as_json import INLINE
 from evo_libra.explain.candidates import Candidates
 from evo_libra.explain.labels import figure_text
 from evo_libra.explain.parts_list import parts_list
-from evo_libra.explain.reasons import proof_text
 from evo_libra.explain.record import PartCost
 from evo_libra.explain.sheet import Section, section
 from evo_libra.front.front import Front
@@ -62,8 +61,4 @@ def _lines(found: Candidates, one: ToBuy, scenarios: int) -> Iterator[str]:
         yield design_text(one.design)
     if one.parts:
         yield f"parts: {parts_text(one.parts)}"
-    if one.factor is not None:
-        plain = set(found.objectives) == {"time_ms", "cost_usd"}
-        yield proof_text(one.factor, of_time_and_cost=plain, space=" of the space below")
-    if one.kept_share is not None:
-        yield f"on the front in {round(one.kept_share * scenarios):,} of {scenarios:,} price scenarios"
+    yield from certain_lines(found, one.factor, one.kept_share, scenarios)

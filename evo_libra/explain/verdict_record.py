@@ -59,7 +59,8 @@ class OneOut:
     spared : whether spare NPUs take its place.
     design : the cheapest order of the file that carries what is asked even so, in the notation; empty where it is not
         known. `none` : there is none.
-    costs_usd : of that order, more than the one that is bought.
+    costs_usd : of that order, more than the one that is bought; `order_low_tokens_per_s` : of it with one out, at the
+        lower end of their band.
     """
 
     part: str
@@ -70,6 +71,7 @@ class OneOut:
     design: str = ""
     none: bool = False
     costs_usd: float | None = None
+    order_low_tokens_per_s: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,15 +170,20 @@ def _one_out_text(out: OneOut, word: str) -> str:
         return "spare NPUs take its place."
     left = f"it carries {out.tokens_per_s:,.5g} tokens/s" if out.tokens_per_s else "it carries nothing"
     if out.tokens_per_s >= out.asked:
-        short = out.low_tokens_per_s is not None and out.low_tokens_per_s < out.asked
-        return f"{left}, by its band perhaps less than the {out.asked:,.5g} asked." if short else f"{left}."
+        return f"{left}{_short(out.low_tokens_per_s, out.asked)}."
     if out.none:
         return f"{left}, and no {word} of the file carries the {out.asked:,.5g} asked then."
     if not out.design:
         return f"{left}; a constraint on tokens-per-s-one-out in the file searches for {word}s that carry all."
     more = "" if out.costs_usd is None else f" for {money_text(out.costs_usd, 3)} more"
     order, _, plan = out.design.partition(" | ")
-    return f"{left}; {order} (with the plan {plan}) still carries the {out.asked:,.5g} asked{more}."
+    short = _short(out.order_low_tokens_per_s, out.asked)
+    return f"{left}; {order} (with the plan {plan}) still carries the {out.asked:,.5g} asked{more}{short}."
+
+
+def _short(low: float | None, asked: float) -> str:
+    """Return that the lower end of a band is less than what is asked."""
+    return "" if low is None or low >= asked else f", but {low:,.5g} at the lower end of the band"
 
 
 _HOURS_PER_YEAR = 8760.0

@@ -105,17 +105,21 @@ def left_of(groups: IntArray, size: IntArray, stopped: IntArray) -> FloatArray:
 
     Parameters
     ----------
-    groups : (n,) or (1,) how many there are, which lie one after the other.
-    size : (n,) or (1,) NPUs of a group, which answers with all of them or not at all.
+    groups : (n,) how many there are, which lie one after the other; (k, n) of k pools: an answer takes all of them, and
+        the pool that loses most counts.
+    size : the same NPUs of a group, which answers with all of them or not at all.
     stopped : (n,) or (1,) NPUs that stop, aligned to their number; 0 where others take their place.
 
     >>> left_of(np.array([4, 16, 1]), np.array([8, 2, 16]), np.array([8])).tolist()
     [0.75, 0.75, 1e-12]
+    >>> left_of(np.array([[3], [1]]), np.array([[8], [8]]), np.array([8])).tolist()
+    [1e-12]
     """
     some, even = np.maximum(stopped, 1), -(-stopped // size)
     # If neither number divides the other, the NPUs that stop reach into a group more.
     uneven = (stopped > 0) & (stopped % size > 0) & (size % some > 0)
-    return np.asarray(np.maximum(1.0 - (even + uneven) / groups, NONE_LEFT))
+    left = np.atleast_2d(1.0 - (even + uneven) / groups).min(axis=0)
+    return np.asarray(np.maximum(left, NONE_LEFT))
 
 
 NONE_LEFT = 1e-12

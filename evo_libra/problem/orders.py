@@ -220,7 +220,7 @@ def _scale_up(products: ProductsSpec, pool: Pool) -> Kit:
 def _scale_out(products: ProductsSpec, order: Order, tree: Topology, bill: OrderBill) -> Kit:
     """Return the network around systems as one part, with the price and the power of its section of the bill."""
     if order.family == APART:
-        return _nothing(products, order)
+        return _unbought(products, order, APART, rate=_SLOWEST)
     if order.switch is None:
         return _data_center(products, order)
     switch = switch_of(order, products)
@@ -243,37 +243,28 @@ def _scale_out(products: ProductsSpec, order: Order, tree: Topology, bill: Order
     )  # fmt: skip
 
 
-def _nothing(products: ProductsSpec, order: Order) -> Kit:
-    """Return what stands for a network around systems that nothing joins: no group of a plan may lie on it."""
-    system = products.systems[order.system]
-    whole = Part(
-        name=written(order, products), kind="switch", price=_NOTHING, power=0.0, ports=order.count,
-        latency=0.0, source=system.source, year=system.year,
-    )  # fmt: skip
-    return ScaleOutKit(
-        technology=APART, block=BLOCK_NAMES.index("scale-out"), rank=1, port_rate=_SLOWEST, ports=1, domain_size=None,
-        latency=0.0, energy=0.0, links=None, uplink=None, transceiver=None, nic=None, switch=whole,
-    )  # fmt: skip
-
-
-_SLOWEST = 1.0
-"""B/s of links that are never used, as a rate must be above 0."""
-
-
 def _data_center(products: ProductsSpec, order: Order) -> Kit:
     """Return the network that joins rented systems, which is in their price: each NPU has all of its rate."""
-    system = products.systems[order.system]
-    spec = system.data_center
+    spec = products.systems[order.system].data_center
     assert spec is not None, "several systems have a network"  # noqa: S101 - internal error
+    return _unbought(products, order, "data-center", rate=spec.Gbps * GIGA / _BITS, latency=seconds(spec.latency_ns))
+
+
+def _unbought(products: ProductsSpec, order: Order, name: str, *, rate: float, latency: float = 0.0) -> Kit:
+    """Return what joins systems and is not bought, with B/s of a port; of systems apart no group may lie on it."""
+    system = products.systems[order.system]
     whole = Part(
         name=written(order, products), kind="switch", price=_NOTHING, power=0.0, ports=max(order.count, 2),
         latency=0.0, source=system.source, year=system.year,
     )  # fmt: skip
     return ScaleOutKit(
-        technology="data-center", block=BLOCK_NAMES.index("scale-out"), rank=1, port_rate=spec.Gbps * GIGA / _BITS,
-        ports=1, domain_size=None, latency=seconds(spec.latency_ns), energy=0.0, links=None, uplink=None,
-        transceiver=None, nic=None, switch=whole,
+        technology=name, block=BLOCK_NAMES.index("scale-out"), rank=1, port_rate=rate, ports=1, domain_size=None,
+        latency=latency, energy=0.0, links=None, uplink=None, transceiver=None, nic=None, switch=whole,
     )  # fmt: skip
+
+
+_SLOWEST = 1.0
+"""B/s of links that no plan may use, as a rate must be above 0."""
 
 
 def price_of(line: Line) -> tuple[str, Range]:

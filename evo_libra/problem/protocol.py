@@ -211,6 +211,10 @@ class SearchProblem(HasObjectives, Protocol):
 class ReadsDesigns(HasObjectives, Protocol):
     """A problem whose designs have a notation."""
 
+    @property
+    def npus(self) -> int:
+        """NPUs of every design."""
+
     def evaluate(self, designs: Sequence[str]) -> Evaluation:
         """Return the objectives and the violation of designs in the notation; an `InputError` says what is wrong."""
 

@@ -1,4 +1,4 @@
-"""What the verdict on served orders says of their load: its band, and what is left while a server is out."""
+"""The load in verdicts on served orders: its band, and the part that is left while a server is out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evo_libra.explain.verdict import verdict
 from evo_libra.explain.verdict_record import Verdict
 from evo_libra.front.archive import non_dominated
 from evo_libra.problem.designs import violations
-from evo_libra.problem.figures import tokens_one_out, tokens_per_second, users
+from evo_libra.problem.figures import NONE_LEFT, left_of, tokens_one_out, tokens_per_second, users
 from evo_libra.problem.problem import Problem
 
 ASKED = 10_000.0
@@ -58,6 +58,9 @@ def test_the_cheapest_order_that_carries_the_load_with_one_out_is_that_of_all_de
     order, _, plan = design.partition(" | ")
     text = f"With a server out: it carries nothing; {order} (with the plan {plan}) still carries the 10,000 asked for "
     assert text in said.text
+    low = said.one_out.order_low_tokens_per_s
+    assert low is not None
+    assert (f"but {low:,.5g} at the lower end of the band" in said.text) == (low < ASKED)
     spare = search(problem_of("tokens-per-s-one-out >= 10 ktoken/s"), engine="exhaustive").frame["order_cost_usd"]
     assert float(spare.to_numpy().min()) == pytest.approx(usd[kept].min(), rel=1e-12)
 
@@ -75,6 +78,18 @@ def test_a_server_takes_the_replicas_on_it() -> None:
     assert left.tolist() == pytest.approx([34 / 36, 1.0])
 
 
+def test_a_server_with_all_replicas_for_prompts_stops_all_answers() -> None:
+    """Of two servers one only processes prompts: none answers without it. Of four, two do: one of two is left."""
+    served = {"input": 1000, "output": 500, "concurrency": 4, "weights": "fp8", "kv_cache": "fp8", "prefill": [0.5]}
+    workloads = [{"model": "llama-3.1-70b", "serving": served, "parallelism": {"tp": 8}}]
+    problem = problem_of(workloads=workloads, npus=[16, 32])
+    (table,) = problem.time.tables
+    groups, size = table.serving_plans.groups_that_answer
+    assert size.tolist() == [[8, 8], [8, 8]]
+    assert groups.tolist() == [[1, 2], [1, 2]]
+    assert left_of(groups, size, np.array([8])).tolist() == pytest.approx([NONE_LEFT, 0.5])
+
+
 def test_what_is_left_is_what_a_failed_npu_leaves() -> None:
     problem = problem_of()
     designs = ["3 hgx-b200 / 1 x 400G / qm9700 tor 1:1 | tp8 dp3 c4", "1 hgx-b200 | tp8 dp1 c4"]
@@ -85,9 +100,12 @@ def test_what_is_left_is_what_a_failed_npu_leaves() -> None:
 
 def test_a_verdict_says_the_band_of_its_rate_and_where_it_is_too_low() -> None:
     wide = said_of(problem_of("tokens-per-s >= 10 ktoken/s"))
-    low, high = (float(one.replace(",", "")) for one in re.findall(r"band is ([\d,.]+) to ([\d,.]+) tok", wide.text)[0])
+    low, high = (
+        float(one.replace(",", ""))
+        for one in re.findall(r"band of this rate is ([\d,.]+) to ([\d,.]+) tok", wide.text)[0]
+    )
     assert low < float(re.findall(r"carries ([\d,.]+) tokens/s", wide.text)[0].replace(",", "")) < high
-    assert ("may carry less" in wide.text) == (low < ASKED)
+    assert ("it may be less than" in wide.text) == (low < ASKED)
     racks = said_of(problem_of("tokens-per-s >= 10 ktoken/s", systems=("gb200-nvl72",), npus=[64]))
     assert "With a tray out: spare NPUs take its place." in racks.text
     most = said_of(problem_of("tokens-per-s >= 10 ktoken/s", npus=[8]))
@@ -97,7 +115,7 @@ def test_a_verdict_says_the_band_of_its_rate_and_where_it_is_too_low() -> None:
     assert spare.one_out.low_tokens_per_s is not None
     assert spare.one_out.low_tokens_per_s < spare.one_out.tokens_per_s
     near = problem_of(f"tokens-per-s-one-out >= {spare.one_out.tokens_per_s * 0.99} token/s")
-    assert "by its band perhaps less than the" in said_of(near).text
+    assert "at the lower end of the band" in said_of(near).text
     open_rate = said_of(problem_of("ttft <= 2 s"))
     assert open_rate.one_out is not None
     assert (open_rate.one_out.asked, open_rate.one_out.design) == (0.0, "")

@@ -47,7 +47,7 @@ def test_mistakes(words: tuple[str, ...], said: str) -> None:
 
 @pytest.mark.slow
 def test_hours_of_the_npus_of_a_fabric_may_have_a_price(tmp_path: Path) -> None:
-    """256 NPUs for four years at 1,000 USD an hour: time is worth more than any network."""
+    """256 NPUs for four years at 1,000 USD an hour: an hour costs more than any network saves."""
     call_json("search", "fabric-256", "--evaluations", "300", "--population", "60", "--out", tmp_path)
     said = call_json("recommend", f"{tmp_path}/last", "--value", "1000USD/NPU-hour")["verdict"]
     front = call_json("front", f"{tmp_path}/last")["front"]

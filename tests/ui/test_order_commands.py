@@ -349,3 +349,22 @@ def test_a_rate_of_requests_is_one_of_tokens_of_answers(
     failed, more = json.loads(capsys.readouterr().out)["what_if"]
     assert failed["text"].count("its server is out") == 2, "of the best rival, too"
     assert more["text"].endswith("It turns between 8 and 16, to 2 hgx-b200 / 1 x 400G / qm9700 tor 1:1.")
+
+
+@pytest.mark.slow
+def test_rented_systems_have_no_power_to_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their bill is a rent, and a limit would take it for 0 kW."""
+    monkeypatch.chdir(tmp_path)
+    served = {"input": 1000, "output": 500, "concurrency": [4, 32], "weights": "fp8", "kv_cache": "fp8"}
+    data = {
+        "version": 1, "name": "rent", "question": "order", "systems": ["tpu7x-slice"], "npus": 64, "limits": {"order": ["rent"]},
+        "workloads": [{"model": "llama-3.1-70b", "serving": served, "parallelism": {"tp": [4, 8]}}],
+        "tco": {"years": 4, "usd_per_kWh": 0.1, "pue": 1.2}, "objectives": ["tpot", "usd-per-Mtoken"],
+    }  # fmt: skip
+    with Path("rent.yaml").open("w") as file:
+        YAML(typ="safe").dump(data, file)
+    assert run(["search", "rent.yaml", "--no-plot"]) == 0
+    assert run(["recommend", "last", "--max-power", "1MW", "--seconds", "0"]) == 2
+    assert "--max-power: tpu7x-slice is rented, and no source gives its power" in capsys.readouterr().err

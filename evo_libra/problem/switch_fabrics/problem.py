@@ -88,6 +88,11 @@ class FabricProblem:
     spec: Mapping[str, Any] = field(repr=False)
     _counter: _Counter = field(default_factory=_Counter, compare=False, repr=False)
 
+    @property
+    def npus(self) -> int:
+        """NPUs of every design."""
+        return 1 << self.space.npus
+
     @cached_property
     def named(self) -> Mapping[str, Fabrics]:
         """Named fabrics of the same NPUs that keep the limits."""

@@ -138,10 +138,7 @@ class HeldGroups:
     def must_hold(self) -> str:
         """The need that some plan has of scale-up domains, as the end of a sentence that says that none meets it."""
         kept = dict.fromkeys(group for loop in self.loops for group in loop.workload.kept_inside)
-        found = [HOLDS[group] for group in kept]
-        if self.unjoined is not None:
-            found.append("holds its groups, and nothing joins systems")
-        return ", or none ".join(found)
+        return ", or none ".join(HOLDS[group] for group in kept)
 
     def outside(self, technology: IntArray) -> BoolArray | None:
         """Return (d, n) which dimensions are beyond scale-up domains; one of technology -1, which is open, is not."""

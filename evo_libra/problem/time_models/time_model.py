@@ -248,9 +248,9 @@ class TimeModel(ReachedLinks, ABC):
         ]
 
     def groups_that_answer(self, designs: Population) -> list[IntArray]:
-        """Return (2, n) or (2, 1) groups, and NPUs of each, of each workload that is served, under plans of designs."""
+        """Return (2, k, n) or (2, k, 1) groups of each workload that is served, and NPUs of each, under plans."""
         known = [(loop.workload.groups_that_answer, designs.plans[loop.rows]) for loop in self.loops]
-        return [columns(each, plan[0]) if each.shape[1] > 1 else each for each, plan in known if each is not None]
+        return [columns(each, plan[0]) if each.shape[-1] > 1 else each for each, plan in known if each is not None]
 
     def __call__(self, designs: Population, traffic: FloatArray | None = None) -> FloatArray:
         """Return (n,) weighted seconds of all workloads; the parameters are those of `channel_times`."""

@@ -66,6 +66,7 @@ _DAYS = {"s": 1 / 86400, "min": 1 / 1440, "h": 1 / 24, "d": 1.0}
 def limited_candidates(front: Front, problem: Problem | None, limits: Mapping[str, float]) -> Candidates:
     """Return the candidates with the figures that are limited, some of which may be no objectives."""
     from evo_libra.explain.candidates import candidates_of
+    from evo_libra.front.front import SYSTEM
     from evo_libra.problem.figures import system_watts
 
     missing = [column for column in limits if column not in front.objectives]
@@ -76,10 +77,18 @@ def limited_candidates(front: Front, problem: Problem | None, limits: Mapping[st
         if problem.book is not None:
             more["order_cost_usd"] = problem.book.order_usd(problem.read(front.frame["design"].to_list()))
             more["system_power_kW"] = system_watts(figures) / 1e3
+        if "system_power_kW" in missing and (rented := set(front.frame[SYSTEM]) & _rented(problem)):
+            raise InputError(f"--max-power: {' and '.join(sorted(rented))} is rented, and no source gives its power")
         if "power_kW" in missing and not problem.pricing.kits:
             raise InputError(f"the prices of '{problem.name}' are per bandwidth, and nothing says what it draws")
         more |= _of_tokens(problem, figures, missing)
     return candidates_of(front, limits, {column: more[column] for column in missing if column in more})
+
+
+def _rented(problem: Problem) -> set[str]:
+    """Return the systems that are rented, whose bill has no power: it is of whose they are."""
+    known = {} if problem.book is None else problem.book.products.systems
+    return {name for name, system in known.items() if system.order == "rent"}
 
 
 def _of_tokens(problem: Problem, figures: Figures, asked: Sequence[str]) -> dict[str, FloatArray]:

@@ -126,9 +126,10 @@ class WorkloadKind:
 
     @property
     def groups_that_answer(self) -> IntArray | None:
-        """(2, p) or (2, 1) groups of neighbours that answer no request without each other, and NPUs of each; or None.
+        """(2, k, p) or (2, k, 1) groups of neighbours that answer nothing alone, and NPUs of each group; or None.
 
-        They are those of a stage, as stages lie outermost: what stops a part of one stops as much of all others.
+        There are k pools, and nothing is answered without each. Groups are those of a stage, as stages lie outermost:
+        what stops a part of one stops as much of all others.
         """
         return None
 

@@ -77,10 +77,15 @@ class ServingPlans:
 
     @property
     def groups_that_answer(self) -> IntArray:
-        """(2, n) as for `WorkloadKind`: replicas, or several that share experts; of pools the larger groups."""
-        one, ahead = (np.maximum(each.tp, each.ep) for each in (self.plans, self.of_prefill))
-        size = np.where(self.prefill > 0, np.maximum(one, ahead), one)
-        return np.array([self.plans.dp * self.plans.tp // size, size])
+        """(2, 2, n) as for `WorkloadKind`: replicas, or several that share experts, that answer, and that do prompts.
+
+        Both pools are one where no replica only processes prompts.
+        """
+        plans, ahead, pools = self.plans, self.of_prefill, self.prefill > 0
+        size, before = (np.maximum(each.tp, each.ep) for each in (plans, ahead))
+        groups = np.maximum(self.answering * plans.tp // size, 1)
+        first = np.maximum(self.prefill * ahead.tp // before, 1)
+        return np.array([[groups, np.where(pools, first, groups)], [size + 0 * groups, np.where(pools, before, size)]])
 
     @property
     def users(self) -> FloatArray:

@@ -176,7 +176,7 @@ class ServingStep(PlannedStep):
 
     @property
     def groups_that_answer(self) -> IntArray:
-        """(2, 1) as for `WorkloadKind`."""
+        """(2, 2, 1) as for `WorkloadKind`."""
         return self.serving_plan.groups_that_answer
 
     @property
