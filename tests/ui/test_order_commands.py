@@ -359,7 +359,8 @@ def test_rented_systems_have_no_power_to_limit(
     monkeypatch.chdir(tmp_path)
     served = {"input": 1000, "output": 500, "concurrency": [4, 32], "weights": "fp8", "kv_cache": "fp8"}
     data = {
-        "version": 1, "name": "rent", "question": "order", "systems": ["tpu7x-slice"], "npus": 64, "limits": {"order": ["rent"]},
+        "version": 1, "name": "rent", "question": "order", "systems": ["tpu7x-slice"], "npus": 64,
+        "limits": {"order": ["rent"]}, "rent": {"tpu7x-slice": 5.0},
         "workloads": [{"model": "llama-3.1-70b", "serving": served, "parallelism": {"tp": [4, 8]}}],
         "tco": {"years": 4, "usd_per_kWh": 0.1, "pue": 1.2}, "objectives": ["tpot", "usd-per-Mtoken"],
     }  # fmt: skip
